@@ -1,0 +1,3 @@
+//! The `squall` command.
+
+fn main() {}

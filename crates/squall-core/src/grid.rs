@@ -1,0 +1,157 @@
+//! Where the cells are, and what stands at the ends of each axis.
+
+use crate::Real;
+
+/// A box of cells: origin, cell size and count along each axis, and what bounds each axis.
+///
+/// Cell `i` covers `[origin + i h, origin + (i + 1) h]` along each axis; its centre lies at `origin + (i + 1/2) h`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grid<const D: usize> {
+    /// The lower corner of cell 0, in metres.
+    pub origin: [f64; D],
+    /// The cell size along each axis, in metres. The axes may differ.
+    pub spacing: [f64; D],
+    /// How many cells along each axis: any count from 1 on.
+    pub cells: [usize; D],
+    /// What bounds each axis.
+    pub axes: [Axis<D>; D],
+}
+
+/// What bounds one axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Axis<const D: usize> {
+    /// The far end joins the near one.
+    Periodic,
+    /// Two ends, each with its own condition.
+    Bounded {
+        /// The end at the origin.
+        lo: Side<D>,
+        /// The far end.
+        hi: Side<D>,
+    },
+}
+
+/// One end of a bounded axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Side<const D: usize> {
+    /// Nothing crosses; the fluid slides along freely.
+    Slip,
+    /// Nothing crosses; the fluid sticks to a wall that moves along itself with this velocity.
+    NoSlip {
+        /// Velocity of the wall. Its component across the wall counts as zero.
+        velocity: [Real; D],
+    },
+    /// Fluid enters (or leaves) with this velocity.
+    Inflow {
+        /// Velocity on the face.
+        velocity: [Real; D],
+    },
+    /// The outside air at pressure zero: fluid comes and goes as it likes.
+    Open,
+}
+
+impl<const D: usize> Side<D> {
+    /// A wall at rest to which the fluid sticks.
+    pub const STICKY: Self = Side::NoSlip { velocity: [0.0; D] };
+}
+
+/// Where in its cell a value lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum At {
+    /// The centre of the cell.
+    Center,
+    /// The centre of the lower face across this axis.
+    Face(usize),
+}
+
+/// What a field does at the two ends of one axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ends {
+    /// The far end joins the near one.
+    Periodic,
+    /// Two ends, each with its own rule.
+    Bounded {
+        /// The end at the origin.
+        lo: End,
+        /// The far end.
+        hi: End,
+    },
+}
+
+/// What a field does at one end of an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum End {
+    /// No slope across the boundary face (insulated, mirror image).
+    Flat,
+    /// This value on the boundary face.
+    Value(Real),
+}
+
+impl Ends {
+    /// No slope at either end.
+    pub const FLAT: Ends = Ends::Bounded {
+        lo: End::Flat,
+        hi: End::Flat,
+    };
+}
+
+impl<const D: usize> Grid<D> {
+    /// A grid over `[0, size]` along each axis with the same bounds on all of them.
+    pub fn new(cells: [usize; D], size: [f64; D], axes: [Axis<D>; D]) -> Self {
+        assert!(
+            cells.iter().all(|&n| n > 0),
+            "a grid needs at least one cell along each axis"
+        );
+        let spacing = std::array::from_fn(|a| size[a] / cells[a] as f64);
+        Grid {
+            origin: [0.0; D],
+            spacing,
+            cells,
+            axes,
+        }
+    }
+
+    /// The unit box (side 1 along x, the same cell size along every axis), periodic everywhere.
+    pub fn periodic(cells: [usize; D]) -> Self {
+        let h = 1.0 / cells[0] as f64;
+        Grid::new(cells, cells.map(|n| n as f64 * h), [Axis::Periodic; D])
+    }
+
+    /// The unit box (side 1 along x, the same cell size along every axis) with one kind of wall all around.
+    pub fn walled(cells: [usize; D], side: Side<D>) -> Self {
+        let h = 1.0 / cells[0] as f64;
+        Grid::new(
+            cells,
+            cells.map(|n| n as f64 * h),
+            [Axis::Bounded { lo: side, hi: side }; D],
+        )
+    }
+
+    /// How many cells the box has.
+    pub fn cell_count(&self) -> usize {
+        self.cells.iter().product()
+    }
+
+    /// Length of the box along each axis, in metres.
+    pub fn size(&self) -> [f64; D] {
+        std::array::from_fn(|a| self.spacing[a] * self.cells[a] as f64)
+    }
+
+    /// Volume (2D: area) of one cell.
+    pub fn cell_volume(&self) -> f64 {
+        self.spacing.iter().product()
+    }
+
+    /// The smallest cell size over the axes.
+    pub fn min_spacing(&self) -> f64 {
+        self.spacing.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    /// Where the value of cell `index` lives, in metres.
+    pub fn position(&self, at: At, index: [usize; D]) -> [f64; D] {
+        std::array::from_fn(|a| {
+            let shift = if at == At::Face(a) { 0.0 } else { 0.5 };
+            self.origin[a] + (index[a] as f64 + shift) * self.spacing[a]
+        })
+    }
+}

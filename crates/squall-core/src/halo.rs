@@ -1,0 +1,131 @@
+//! Ghost cells: the one file that knows what each kind of boundary means for values at each location.
+
+use crate::Real;
+use crate::field::Field;
+use crate::grid::{At, Axis, End, Ends, Grid, Side};
+use crate::layout::HALO;
+
+impl<const D: usize> Grid<D> {
+    /// What the pressure does: flat at walls and where the flow across the face is given, zero where the side is open.
+    pub fn pressure_ends(&self) -> [Ends; D] {
+        let end = |side| match side {
+            Side::Slip | Side::NoSlip { .. } | Side::Inflow { .. } => End::Flat,
+            Side::Open => End::Value(0.0),
+        };
+        self.axes.map(|axis| match axis {
+            Axis::Periodic => Ends::Periodic,
+            Axis::Bounded { lo, hi } => Ends::Bounded {
+                lo: end(lo),
+                hi: end(hi),
+            },
+        })
+    }
+
+    /// What velocity component `c` does at the ends of each axis.
+    pub fn velocity_ends(&self, c: usize) -> [Ends; D] {
+        std::array::from_fn(|a| {
+            let end = |side| match side {
+                Side::Slip if a == c => End::Value(0.0),
+                Side::Slip | Side::Open => End::Flat,
+                Side::NoSlip { .. } if a == c => End::Value(0.0),
+                Side::NoSlip { velocity } | Side::Inflow { velocity } => End::Value(velocity[c]),
+            };
+            match self.axes[a] {
+                Axis::Periodic => Ends::Periodic,
+                Axis::Bounded { lo, hi } => Ends::Bounded {
+                    lo: end(lo),
+                    hi: end(hi),
+                },
+            }
+        })
+    }
+
+    /// What a substance does if nothing else is said: insulated walls, and `inflow` on the sides where fluid enters.
+    pub fn substance_ends(&self, inflow: Real) -> [Ends; D] {
+        let end = |side| match side {
+            Side::Slip | Side::NoSlip { .. } | Side::Open => End::Flat,
+            Side::Inflow { .. } => End::Value(inflow),
+        };
+        self.axes.map(|axis| match axis {
+            Axis::Periodic => Ends::Periodic,
+            Axis::Bounded { lo, hi } => Ends::Bounded {
+                lo: end(lo),
+                hi: end(hi),
+            },
+        })
+    }
+}
+
+impl<const D: usize> Field<D> {
+    /// Writes the ghost cells from the cells inside and the rules at the ends.
+    ///
+    /// Axis after axis, each including the ghosts of the axes before it, so that corners are filled too. Along its own
+    /// axis a staggered field keeps its first and last face when the axis is bounded: those are values, not ghosts.
+    pub fn fill_halo(&mut self) {
+        for a in 0..D {
+            self.fill_axis(a);
+        }
+    }
+
+    fn fill_axis(&mut self, a: usize) {
+        let n = self.cells()[a] as isize;
+        let own_face = self.at() == At::Face(a);
+        match self.ends()[a] {
+            Ends::Periodic => {
+                for g in 1..=HALO as isize {
+                    self.copy_slab(a, (-g).rem_euclid(n), -g, 1.0, 0.0);
+                    self.copy_slab(a, (n + g - 1).rem_euclid(n), n + g - 1, 1.0, 0.0);
+                }
+            }
+            Ends::Bounded { .. } if own_face => {
+                for g in 1..=HALO as isize {
+                    self.copy_slab(a, 0, -g, 1.0, 0.0);
+                }
+                self.copy_slab(a, n, n + 1, 1.0, 0.0);
+            }
+            Ends::Bounded { lo, hi } => {
+                let rule = |end| match end {
+                    End::Flat => (1.0, 0.0),
+                    End::Value(b) => (-1.0, 2.0 * b),
+                };
+                let (lo, hi) = (rule(lo), rule(hi));
+                // Layer by layer: with one cell along the axis the second ghost mirrors the first on the other side.
+                for g in 1..=HALO as isize {
+                    self.copy_slab(a, g - 1, -g, lo.0, lo.1);
+                    self.copy_slab(a, n - g, n + g - 1, hi.0, hi.1);
+                }
+            }
+        }
+    }
+
+    /// Cells with index `to` along axis `a` become `scale` times the cells with index `from`, plus `shift`.
+    fn copy_slab(&mut self, a: usize, from: isize, to: isize, scale: Real, shift: Real) {
+        let layout = *self.layout();
+        let mut origin = [-(HALO as isize); D];
+        origin[a] = from;
+        let source = layout.offset(origin);
+        origin[a] = to;
+        let target = layout.offset(origin);
+
+        // A slab is a run of `stride[a]` values, repeated along the axes behind `a`.
+        let run = layout.stride()[a];
+        let period = run * (layout.cells()[a] + 2 * HALO);
+        let repeats: usize = layout.cells()[a + 1..]
+            .iter()
+            .map(|n| n + 2 * HALO)
+            .product();
+        for r in 0..repeats {
+            let (s, t) = (source + r * period, target + r * period);
+            let (from, to) = if s < t {
+                let (low, high) = self.data.split_at_mut(t);
+                (&low[s..s + run], &mut high[..run])
+            } else {
+                let (low, high) = self.data.split_at_mut(s);
+                (&high[..run], &mut low[t..t + run])
+            };
+            for (t, &s) in to.iter_mut().zip(from) {
+                *t = scale * s + shift;
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Operators and reductions on fields.
+
+use crate::field::{Field, VectorField};
+use crate::layout::Row;
+use crate::{Real, rows};
+
+/// An array made by calling `f` with each axis.
+#[inline(always)]
+pub fn each<T, const D: usize>(f: impl FnMut(usize) -> T) -> [T; D] {
+    std::array::from_fn(f)
+}
+
+/// `div u` at cell centres of a staggered field: the sum over axes of `(u_a(i + e_a) - u_a(i)) / h_a`.
+/// Needs the last face along each axis; leaves the ghosts of `div` alone.
+pub fn divergence<const D: usize>(u: &VectorField<D>, spacing: [f64; D], div: &mut Field<D>) {
+    let inv_h = spacing.map(|h| (1.0 / h) as Real);
+    div.par_rows(|row, div| {
+        let here: [_; D] = each(|a| u[a].row(row));
+        let next: [_; D] = each(|a| u[a].row(row.up(a)));
+        for x in 0..div.len() {
+            let mut sum = 0.0;
+            for a in 0..D {
+                sum += (next[a][x] - here[a][x]) * inv_h[a];
+            }
+            div[x] = sum;
+        }
+    });
+}
+
+const LANES: usize = 8;
+
+/// Sums `f(i)` for `i < n` in eight fixed `f64` lanes.
+#[inline(always)]
+fn lanes_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let whole = n / LANES * LANES;
+    for i in (0..whole).step_by(LANES) {
+        for (l, sum) in lanes.iter_mut().enumerate() {
+            *sum += f(i + l);
+        }
+    }
+    let tail: f64 = (whole..n).map(f).sum();
+    lanes.iter().sum::<f64>() + tail
+}
+
+/// The sum of all cells.
+pub fn sum<const D: usize>(a: &Field<D>) -> f64 {
+    let row_sum = |row: Row<D>| {
+        let a = a.row(row);
+        lanes_sum(a.len(), |i| a[i] as f64)
+    };
+    rows::reduce(a.layout(), row_sum, |x, y| x + y)
+}
+
+/// The sum over all cells of `a b`.
+pub fn dot<const D: usize>(a: &Field<D>, b: &Field<D>) -> f64 {
+    let row_dot = |row: Row<D>| {
+        let (a, b) = (a.row(row), b.row(row));
+        lanes_sum(a.len(), |i| a[i] as f64 * b[i] as f64)
+    };
+    rows::reduce(a.layout(), row_dot, |x, y| x + y)
+}
+
+/// The largest absolute value; NaN or infinite if any cell is.
+pub fn max_abs<const D: usize>(a: &Field<D>) -> Real {
+    // The bits of non-negative floats are ordered like integers, with infinity and then NaN on top.
+    let row_max = |row: Row<D>| a.row(row).iter().fold(0, |m, v| m.max(v.abs().to_bits()));
+    Real::from_bits(rows::reduce(a.layout(), row_max, u32::max))
+}

@@ -1,0 +1,89 @@
+//! Parallel loops over x-rows, with results that do not depend on the number of threads.
+//!
+//! Work is halved again and again at places that depend on the grid alone. Loops that write give each row to exactly
+//! one task; reductions combine their halves in that fixed tree. Nothing is allocated.
+
+use crate::field::Field;
+use crate::layout::{Layout, Row};
+
+/// A task of fewer cells than this is not worth handing to another thread.
+const GRAIN: usize = 8192;
+
+fn grain_rows(nx: usize) -> usize {
+    GRAIN.div_ceil(nx)
+}
+
+/// Calls `f(row, slices)` for every x-row of fields that share one shape, in parallel.
+pub fn for_each<const D: usize, const K: usize, T: Copy + Default + Send + Sync>(
+    fields: [&mut Field<D, T>; K],
+    f: impl Fn(Row<D>, [&mut [T]; K]) + Sync,
+) {
+    let layout = *fields[0].layout();
+    assert!(
+        fields.iter().all(|f| *f.layout() == layout),
+        "fields of one shape"
+    );
+    let first = layout.row(0).start;
+    let slices = fields.map(|f| &mut f.data[first..]);
+    split(&layout, 0, layout.rows(), slices, &f);
+}
+
+fn split<const D: usize, const K: usize, T: Send>(
+    layout: &Layout<D>,
+    begin: usize,
+    end: usize,
+    slices: [&mut [T]; K],
+    f: &(impl Fn(Row<D>, [&mut [T]; K]) + Sync),
+) {
+    let nx = layout.cells()[0];
+    let base = layout.row(begin).start;
+    if end - begin <= grain_rows(nx) {
+        let mut slices = slices;
+        for r in begin..end {
+            let row = layout.row(r);
+            let at = row.start - base;
+            f(row, slices.each_mut().map(|s| &mut s[at..at + nx]));
+        }
+        return;
+    }
+    let middle = begin + (end - begin) / 2;
+    let cut = layout.row(middle).start - base;
+    let mut halves = slices.map(|s| {
+        let (lo, hi) = s.split_at_mut(cut);
+        (lo, Some(hi))
+    });
+    let upper = halves.each_mut().map(|h| h.1.take().unwrap_or_default());
+    let lower = halves.map(|h| h.0);
+    rayon::join(
+        || split(layout, begin, middle, lower, f),
+        || split(layout, middle, end, upper, f),
+    );
+}
+
+/// Combines `f(row)` over every x-row in a fixed tree.
+pub fn reduce<const D: usize, A: Send>(
+    layout: &Layout<D>,
+    f: impl Fn(Row<D>) -> A + Sync,
+    combine: impl Fn(A, A) -> A + Sync,
+) -> A {
+    fold(layout, 0, layout.rows(), &f, &combine)
+}
+
+fn fold<const D: usize, A: Send>(
+    layout: &Layout<D>,
+    begin: usize,
+    end: usize,
+    f: &(impl Fn(Row<D>) -> A + Sync),
+    combine: &(impl Fn(A, A) -> A + Sync),
+) -> A {
+    if end - begin <= grain_rows(layout.cells()[0]) {
+        let first = f(layout.row(begin));
+        return (begin + 1..end).fold(first, |sum, r| combine(sum, f(layout.row(r))));
+    }
+    let middle = begin + (end - begin) / 2;
+    let (lo, hi) = rayon::join(
+        || fold(layout, begin, middle, f, combine),
+        || fold(layout, middle, end, f, combine),
+    );
+    combine(lo, hi)
+}

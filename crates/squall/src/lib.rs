@@ -1,0 +1,1 @@
+//! Scene files, the run loop and the gallery of Squall.
