@@ -33,17 +33,9 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         let layout = Layout::dense(cells);
         let mut data = Vec::new();
         data.try_reserve_exact(layout.storage())
-            .map_err(|_| OutOfMemory {
-                cells: cells.to_vec(),
-                bytes: layout.storage() * size_of::<T>(),
-            })?;
+            .map_err(|_| OutOfMemory { cells: cells.to_vec(), bytes: layout.storage() * size_of::<T>() })?;
         data.resize(layout.storage(), T::default());
-        Ok(Field {
-            layout,
-            at,
-            ends,
-            data,
-        })
+        Ok(Field { layout, at, ends, data })
     }
 
     /// A field of zeros of the same shape, at the same place, with the same ends.

@@ -89,26 +89,15 @@ pub enum End {
 
 impl Ends {
     /// No slope at either end.
-    pub const FLAT: Ends = Ends::Bounded {
-        lo: End::Flat,
-        hi: End::Flat,
-    };
+    pub const FLAT: Ends = Ends::Bounded { lo: End::Flat, hi: End::Flat };
 }
 
 impl<const D: usize> Grid<D> {
     /// A grid over `[0, size]` along each axis with the same bounds on all of them.
     pub fn new(cells: [usize; D], size: [f64; D], axes: [Axis<D>; D]) -> Self {
-        assert!(
-            cells.iter().all(|&n| n > 0),
-            "a grid needs at least one cell along each axis"
-        );
+        assert!(cells.iter().all(|&n| n > 0), "a grid needs at least one cell along each axis");
         let spacing = std::array::from_fn(|a| size[a] / cells[a] as f64);
-        Grid {
-            origin: [0.0; D],
-            spacing,
-            cells,
-            axes,
-        }
+        Grid { origin: [0.0; D], spacing, cells, axes }
     }
 
     /// The unit box (side 1 along x, the same cell size along every axis), periodic everywhere.
@@ -120,11 +109,7 @@ impl<const D: usize> Grid<D> {
     /// The unit box (side 1 along x, the same cell size along every axis) with one kind of wall all around.
     pub fn walled(cells: [usize; D], side: Side<D>) -> Self {
         let h = 1.0 / cells[0] as f64;
-        Grid::new(
-            cells,
-            cells.map(|n| n as f64 * h),
-            [Axis::Bounded { lo: side, hi: side }; D],
-        )
+        Grid::new(cells, cells.map(|n| n as f64 * h), [Axis::Bounded { lo: side, hi: side }; D])
     }
 
     /// How many cells the box has.

@@ -14,10 +14,7 @@ impl<const D: usize> Grid<D> {
         };
         self.axes.map(|axis| match axis {
             Axis::Periodic => Ends::Periodic,
-            Axis::Bounded { lo, hi } => Ends::Bounded {
-                lo: end(lo),
-                hi: end(hi),
-            },
+            Axis::Bounded { lo, hi } => Ends::Bounded { lo: end(lo), hi: end(hi) },
         })
     }
 
@@ -32,10 +29,7 @@ impl<const D: usize> Grid<D> {
             };
             match self.axes[a] {
                 Axis::Periodic => Ends::Periodic,
-                Axis::Bounded { lo, hi } => Ends::Bounded {
-                    lo: end(lo),
-                    hi: end(hi),
-                },
+                Axis::Bounded { lo, hi } => Ends::Bounded { lo: end(lo), hi: end(hi) },
             }
         })
     }
@@ -48,10 +42,7 @@ impl<const D: usize> Grid<D> {
         };
         self.axes.map(|axis| match axis {
             Axis::Periodic => Ends::Periodic,
-            Axis::Bounded { lo, hi } => Ends::Bounded {
-                lo: end(lo),
-                hi: end(hi),
-            },
+            Axis::Bounded { lo, hi } => Ends::Bounded { lo: end(lo), hi: end(hi) },
         })
     }
 }
@@ -110,10 +101,7 @@ impl<const D: usize> Field<D> {
         // A slab is a run of `stride[a]` values, repeated along the axes behind `a`.
         let run = layout.stride()[a];
         let period = run * (layout.cells()[a] + 2 * HALO);
-        let repeats: usize = layout.cells()[a + 1..]
-            .iter()
-            .map(|n| n + 2 * HALO)
-            .product();
+        let repeats: usize = layout.cells()[a + 1..].iter().map(|n| n + 2 * HALO).product();
         for r in 0..repeats {
             let (s, t) = (source + r * period, target + r * period);
             let (from, to) = if s < t {

@@ -62,9 +62,7 @@ impl<const D: usize> Layout<D> {
 
     /// Bytes one `f32` field of this many cells takes, without building anything; saturates instead of overflowing.
     pub fn bytes(cells: [usize; D]) -> u64 {
-        cells
-            .iter()
-            .fold(4u64, |b, &n| b.saturating_mul(n as u64 + 2 * HALO as u64))
+        cells.iter().fold(4u64, |b, &n| b.saturating_mul(n as u64 + 2 * HALO as u64))
     }
 
     /// Cells along each axis.
@@ -95,11 +93,7 @@ impl<const D: usize> Layout<D> {
             index[a] = (r % self.cells[a]) as isize;
             r /= self.cells[a];
         }
-        Row {
-            index,
-            start: self.offset(index),
-            stride: self.stride,
-        }
+        Row { index, start: self.offset(index), stride: self.stride }
     }
 
     /// Where the value of a cell lies; ghost cells have indices below 0 or from the cell count on.

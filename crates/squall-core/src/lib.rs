@@ -1,15 +1,21 @@
 //! Fluid simulation: grids, operators, solvers and models.
 
+pub mod clock;
 pub mod field;
 pub mod grid;
 mod halo;
 pub mod layout;
 pub mod ops;
+pub mod report;
 pub mod rows;
+pub mod sim;
 
 /// The number type of fields. Time, sums and norms are `f64`.
 pub type Real = f32;
 
+pub use clock::Clock;
 pub use field::{Field, OutOfMemory, VectorField};
 pub use grid::{At, Axis, End, Ends, Grid, Side};
 pub use layout::{HALO, Layout, Row};
+pub use report::{SolveReport, StepReport, Timings};
+pub use sim::{FieldInfo, NotFinite, Simulation, StateVisitor};

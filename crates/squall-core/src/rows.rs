@@ -19,10 +19,7 @@ pub fn for_each<const D: usize, const K: usize, T: Copy + Default + Send + Sync>
     f: impl Fn(Row<D>, [&mut [T]; K]) + Sync,
 ) {
     let layout = *fields[0].layout();
-    assert!(
-        fields.iter().all(|f| *f.layout() == layout),
-        "fields of one shape"
-    );
+    assert!(fields.iter().all(|f| *f.layout() == layout), "fields of one shape");
     let first = layout.row(0).start;
     let slices = fields.map(|f| &mut f.data[first..]);
     split(&layout, 0, layout.rows(), slices, &f);
@@ -54,10 +51,7 @@ fn split<const D: usize, const K: usize, T: Send>(
     });
     let upper = halves.each_mut().map(|h| h.1.take().unwrap_or_default());
     let lower = halves.map(|h| h.0);
-    rayon::join(
-        || split(layout, begin, middle, lower, f),
-        || split(layout, middle, end, upper, f),
-    );
+    rayon::join(|| split(layout, begin, middle, lower, f), || split(layout, middle, end, upper, f));
 }
 
 /// Combines `f(row)` over every x-row in a fixed tree.
@@ -81,9 +75,6 @@ fn fold<const D: usize, A: Send>(
         return (begin + 1..end).fold(first, |sum, r| combine(sum, f(layout.row(r))));
     }
     let middle = begin + (end - begin) / 2;
-    let (lo, hi) = rayon::join(
-        || fold(layout, begin, middle, f, combine),
-        || fold(layout, middle, end, f, combine),
-    );
+    let (lo, hi) = rayon::join(|| fold(layout, begin, middle, f, combine), || fold(layout, middle, end, f, combine));
     combine(lo, hi)
 }

@@ -1,0 +1,71 @@
+//! What a simulation looks like from outside: no dimension, no grid type, only named values.
+
+use crate::report::StepReport;
+
+/// A field as others see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldInfo {
+    /// The name used in scenes and outputs.
+    pub name: String,
+    /// Values per cell: 1, or the number of axes.
+    pub components: usize,
+}
+
+/// A simulation whose number of dimensions has been forgotten: what the run loop, studios and bindings hold.
+pub trait Simulation: Send {
+    /// Cells along each axis: two or three entries.
+    fn cells(&self) -> &[usize];
+
+    /// Lower corner and cell size along each axis, in metres.
+    fn placement(&self) -> (Vec<f64>, Vec<f64>);
+
+    /// Simulated seconds.
+    fn time(&self) -> f64;
+
+    /// The longest step that the model wants now, in seconds; `f64::INFINITY` if it does not mind.
+    fn step_limit(&self) -> f64;
+
+    /// Advances by `dt` seconds.
+    fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite>;
+
+    /// Says that the time is exactly `t` now: frames fall on exact times however many steps led there.
+    fn snap_time(&mut self, t: f64);
+
+    /// The fields that can be asked for.
+    fn fields(&self) -> Vec<FieldInfo>;
+
+    /// Copies component `component` of a field into `out`, one value per cell, x fastest. `false`: no such field.
+    fn read(&self, name: &str, component: usize, out: &mut Vec<f32>) -> bool;
+
+    /// Shows the visitor everything that the next step depends on, always in the same order. The visitor may read
+    /// (to save) or write (to restore): one list serves both, so that they cannot disagree.
+    fn visit_state(&mut self, visitor: &mut dyn StateVisitor);
+}
+
+/// Reads or writes the state of a simulation.
+pub trait StateVisitor {
+    /// A whole number.
+    fn integer(&mut self, name: &str, value: &mut u64);
+    /// A real number.
+    fn real(&mut self, name: &str, value: &mut f64);
+    /// An array of fixed length.
+    fn array(&mut self, name: &str, values: &mut [f32]);
+}
+
+/// A value stopped being finite.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{field} became {value} in cell {cell:?} at t = {time} s, in step {step} ({stage})")]
+pub struct NotFinite {
+    /// Which field.
+    pub field: String,
+    /// What the cell holds.
+    pub value: f32,
+    /// Where, one index per axis.
+    pub cell: Vec<usize>,
+    /// When, in seconds.
+    pub time: f64,
+    /// The step in which it was found, counted from 0.
+    pub step: u64,
+    /// The part of the step after which it was found.
+    pub stage: &'static str,
+}
