@@ -107,6 +107,12 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         rows::for_each([self], |row, [out]| f(row, out));
     }
 
+    /// Exchanges the values, not what they mean, with another field of the same shape.
+    pub fn swap_values(&mut self, other: &mut Self) {
+        assert_eq!(self.layout, other.layout, "fields of one shape");
+        std::mem::swap(&mut self.data, &mut other.data);
+    }
+
     /// Copies the cells, without ghosts, x fastest, into `out`.
     pub fn copy_to(&self, out: &mut Vec<T>) {
         out.clear();

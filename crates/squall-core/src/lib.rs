@@ -1,5 +1,6 @@
 //! Fluid simulation: grids, operators, solvers and models.
 
+pub mod advect;
 pub mod clock;
 pub mod field;
 pub mod grid;
@@ -8,7 +9,9 @@ pub mod layout;
 pub mod ops;
 pub mod report;
 pub mod rows;
+pub mod sample;
 pub mod sim;
+pub mod trace;
 
 /// The number type of fields. Time, sums and norms are `f64`.
 pub type Real = f32;

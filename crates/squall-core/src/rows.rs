@@ -22,36 +22,62 @@ pub fn for_each<const D: usize, const K: usize, T: Copy + Default + Send + Sync>
     assert!(fields.iter().all(|f| *f.layout() == layout), "fields of one shape");
     let first = layout.row(0).start;
     let slices = fields.map(|f| &mut f.data[first..]);
-    split(&layout, 0, layout.rows(), slices, &f);
+    split(&layout, 0, layout.rows(), slices, &|| (), &|_, row, slices| f(row, slices));
 }
 
-fn split<const D: usize, const K: usize, T: Send>(
+/// Most fields that [`for_each_of`] takes.
+pub const MAX: usize = 12;
+
+/// [`for_each`] for a number of fields known only at run time, [`MAX`] at most, with a workspace that is made once for
+/// many rows.
+pub fn for_each_of<const D: usize, T: Copy + Default + Send + Sync, W>(
+    fields: &mut [Field<D, T>],
+    workspace: impl Fn() -> W + Sync,
+    f: impl Fn(&mut W, Row<D>, &mut [&mut [T]]) + Sync,
+) {
+    let count = fields.len();
+    assert!((1..=MAX).contains(&count), "from 1 to {MAX} fields");
+    let layout = *fields[0].layout();
+    assert!(fields.iter().all(|f| *f.layout() == layout), "fields of one shape");
+    let first = layout.row(0).start;
+    let mut fields = fields.iter_mut();
+    let slices: [&mut [T]; MAX] =
+        std::array::from_fn(|_| fields.next().map(|f| &mut f.data[first..]).unwrap_or_default());
+    split(&layout, 0, layout.rows(), slices, &workspace, &|w, row, mut slices| f(w, row, &mut slices[..count]));
+}
+
+fn split<const D: usize, const K: usize, T: Send, W>(
     layout: &Layout<D>,
     begin: usize,
     end: usize,
     slices: [&mut [T]; K],
-    f: &(impl Fn(Row<D>, [&mut [T]; K]) + Sync),
+    workspace: &(impl Fn() -> W + Sync),
+    f: &(impl Fn(&mut W, Row<D>, [&mut [T]; K]) + Sync),
 ) {
     let nx = layout.cells()[0];
     let base = layout.row(begin).start;
     if end - begin <= grain_rows(nx) {
         let mut slices = slices;
+        let mut w = workspace();
         for r in begin..end {
             let row = layout.row(r);
             let at = row.start - base;
-            f(row, slices.each_mut().map(|s| &mut s[at..at + nx]));
+            f(&mut w, row, slices.each_mut().map(|s| s.get_mut(at..at + nx).unwrap_or_default()));
         }
         return;
     }
     let middle = begin + (end - begin) / 2;
     let cut = layout.row(middle).start - base;
     let mut halves = slices.map(|s| {
-        let (lo, hi) = s.split_at_mut(cut);
+        let (lo, hi) = s.split_at_mut(cut.min(s.len()));
         (lo, Some(hi))
     });
     let upper = halves.each_mut().map(|h| h.1.take().unwrap_or_default());
     let lower = halves.map(|h| h.0);
-    rayon::join(|| split(layout, begin, middle, lower, f), || split(layout, middle, end, upper, f));
+    rayon::join(
+        || split(layout, begin, middle, lower, workspace, f),
+        || split(layout, middle, end, upper, workspace, f),
+    );
 }
 
 /// Combines `f(row)` over every x-row in a fixed tree.

@@ -1,0 +1,304 @@
+//! Multilinear sampling of many points at once: the one place of the numerics with `unsafe`.
+//!
+//! Hardware gathers are slow; what is fast is to notice that the points of neighbouring cells lie close together. Eight
+//! points whose low corners are consecutive need two plain loads per line of corners, points within a window of fifteen
+//! need two loads and permutations, and any others are fetched as eight pairs `(x, x + 1)`. Measured with five fields at
+//! 128³ on one core: 28 ns per cell in safe code, 14.5 with gather instructions, 10.6 this way.
+//!
+//! Every path computes `a + t (b - a)` along x, then y, then z, in the same order and without fused multiply-add, so all
+//! of them give the same bits.
+
+use super::{CHUNK, Lanes};
+use crate::Real;
+
+/// The instruction set that kernels run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isa {
+    /// Safe code, whatever the compiler makes of it.
+    Portable,
+    /// 256-bit vectors.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+}
+
+/// Proof that the machine has AVX2: the only way to get one is [`Isa::best`].
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Avx2(());
+
+impl Isa {
+    /// The best instruction set of this machine.
+    pub fn best() -> Isa {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            return Isa::Avx2(Avx2(()));
+        }
+        Isa::Portable
+    }
+
+    /// Runs `f` compiled for this instruction set, so that the compiler vectorises its loops to the full width.
+    #[inline(always)]
+    pub fn run<R>(self, f: impl FnOnce() -> R) -> R {
+        match self {
+            Isa::Portable => f(),
+            // SAFETY: an `Avx2` exists only on machines that have it.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(_) => unsafe { avx2::run(f) },
+        }
+    }
+}
+
+/// The values that a gather reads, with the distances to the other corners.
+#[derive(Clone, Copy)]
+pub(crate) struct Corners<'a, const D: usize> {
+    pub data: &'a [Real],
+    pub stride: [usize; D],
+}
+
+impl<const D: usize> Corners<'_, D> {
+    /// Distance from the low corner to the `r`-th line of corners along x.
+    #[inline(always)]
+    fn line(&self, r: usize) -> usize {
+        (1..D).map(|a| if r >> (a - 1) & 1 == 1 { self.stride[a] } else { 0 }).sum()
+    }
+
+    /// Panics unless every read of every path stays inside the data.
+    fn check(&self, places: &Places) {
+        let last = places.last as usize + self.line((1 << (D - 1)) - 1);
+        assert!(last + 16 <= self.data.len(), "sample outside");
+    }
+}
+
+/// Where the low corners of a chunk's points lie in memory. Knows its largest place, so that a whole chunk can be checked
+/// at once.
+pub(crate) struct Places {
+    at: [u32; CHUNK],
+    lanes: usize,
+    last: u32,
+}
+
+impl Places {
+    pub fn new() -> Self {
+        Places { at: [0; CHUNK], lanes: 0, last: 0 }
+    }
+
+    /// Sets the first `lanes` places (a multiple of eight).
+    #[inline(always)]
+    pub fn set(&mut self, lanes: usize, place: impl Fn(usize) -> u32) {
+        assert!(lanes.is_multiple_of(8) && lanes <= CHUNK);
+        self.lanes = lanes;
+        let mut last = 0;
+        for (l, at) in self.at[..lanes].iter_mut().enumerate() {
+            *at = place(l);
+            last = last.max(*at);
+        }
+        self.last = last;
+    }
+
+    /// The places that have been set.
+    #[inline(always)]
+    pub fn get(&self) -> &[u32] {
+        &self.at[..self.lanes]
+    }
+}
+
+/// Number of corner lines along x: one in 1D, two in 2D, four in 3D.
+const MAX_LINES: usize = 4;
+
+/// Blends the corner lines of one point along y and z.
+#[inline(always)]
+fn blend<const D: usize>(mut line: [Real; MAX_LINES], frac: [&Lanes; D], l: usize) -> Real {
+    let mut count = 1 << (D - 1);
+    for a in 1..D {
+        count /= 2;
+        for r in 0..count {
+            line[r] = line[2 * r] + frac[a][l] * (line[2 * r + 1] - line[2 * r]);
+        }
+    }
+    line[0]
+}
+
+/// `out[l]` = the field at the `l`-th point, `frac` of the way from its low corner to the next along each axis.
+pub(crate) fn gather<const D: usize>(isa: Isa, from: Corners<D>, places: &Places, frac: [&Lanes; D], out: &mut Lanes) {
+    from.check(places);
+    match isa {
+        Isa::Portable => {
+            for (l, &base) in places.get().iter().enumerate() {
+                let mut line = [0.0; MAX_LINES];
+                for (r, v) in line.iter_mut().take(1 << (D - 1)).enumerate() {
+                    let at = base as usize + from.line(r);
+                    *v = from.data[at] + frac[0][l] * (from.data[at + 1] - from.data[at]);
+                }
+                out[l] = blend(line, frac, l);
+            }
+        }
+        // SAFETY: the machine has AVX2, and `check` has bounded every read.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2(_) => unsafe { avx2::gather(from, places, frac, out) },
+    }
+}
+
+/// `value[l]`, limited to the range of the corners around the `l`-th point.
+pub(crate) fn limit<const D: usize>(isa: Isa, from: Corners<D>, places: &Places, value: &mut Lanes) {
+    from.check(places);
+    match isa {
+        Isa::Portable => {
+            for (l, &base) in places.get().iter().enumerate() {
+                let (mut lo, mut hi) = (Real::INFINITY, Real::NEG_INFINITY);
+                for r in 0..1 << (D - 1) {
+                    let at = base as usize + from.line(r);
+                    let (a, b) = (from.data[at], from.data[at + 1]);
+                    lo = min(min(a, b), lo);
+                    hi = max(max(a, b), hi);
+                }
+                value[l] = min(max(value[l], lo), hi);
+            }
+        }
+        // SAFETY: the machine has AVX2, and `check` has bounded every read.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2(_) => unsafe { avx2::limit(from, places, value) },
+    }
+}
+
+/// The smaller value, as the vector instruction has it: `b` if either is NaN.
+#[inline(always)]
+pub(crate) fn min(a: Real, b: Real) -> Real {
+    if a < b { a } else { b }
+}
+
+/// The larger value, as the vector instruction has it: `b` if either is NaN.
+#[inline(always)]
+pub(crate) fn max(a: Real, b: Real) -> Real {
+    if a > b { a } else { b }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::{Corners, Lanes, MAX_LINES, Places, Real};
+    use std::arch::x86_64::*;
+
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn run<R>(f: impl FnOnce() -> R) -> R {
+        f()
+    }
+
+    /// How the pairs `(x, x + 1)` of eight points are fetched; the same for every field and corner line.
+    enum Fetch {
+        /// The low corners are consecutive from here on.
+        Run(usize),
+        /// All low corners lie in the fifteen places from `first` on, at `offset`.
+        Near { first: usize, offset: __m256i },
+        /// Anywhere.
+        Far([u32; 8]),
+    }
+
+    impl Fetch {
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        unsafe fn of(base: &[u32]) -> Fetch {
+            let base: &[u32; 8] = base.try_into().expect("eight points");
+            // SAFETY: eight values are there.
+            let b = unsafe { _mm256_loadu_si256(base.as_ptr().cast()) };
+            let iota = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            let run = _mm256_add_epi32(_mm256_set1_epi32(base[0] as i32), iota);
+            if _mm256_movemask_epi8(_mm256_cmpeq_epi32(b, run)) == -1 {
+                return Fetch::Run(base[0] as usize);
+            }
+            // Horizontal minimum by folding halves.
+            let m = _mm_min_epu32(_mm256_castsi256_si128(b), _mm256_extracti128_si256::<1>(b));
+            let m = _mm_min_epu32(m, _mm_shuffle_epi32::<0b01_00_11_10>(m));
+            let m = _mm_min_epu32(m, _mm_shuffle_epi32::<0b10_11_00_01>(m));
+            let first = _mm_cvtsi128_si32(m);
+            let offset = _mm256_sub_epi32(b, _mm256_set1_epi32(first));
+            let far = _mm256_cmpgt_epi32(offset, _mm256_set1_epi32(14));
+            if _mm256_movemask_epi8(far) == 0 {
+                return Fetch::Near { first: first as u32 as usize, offset };
+            }
+            Fetch::Far(*base)
+        }
+
+        /// The values at `x` and at `x + 1` of the eight points, `shift` places behind the low corners.
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        unsafe fn pairs(&self, data: *const Real, shift: usize) -> (__m256, __m256) {
+            // SAFETY: the caller has checked that `base + shift + 16` lies inside the data for every base.
+            unsafe {
+                match self {
+                    Fetch::Run(first) => {
+                        let p = data.add(first + shift);
+                        (_mm256_loadu_ps(p), _mm256_loadu_ps(p.add(1)))
+                    }
+                    Fetch::Near { first, offset } => {
+                        let p = data.add(first + shift);
+                        let (a, b) = (_mm256_loadu_ps(p), _mm256_loadu_ps(p.add(8)));
+                        let pick = |o: __m256i| {
+                            // Bit 3 of the offset says which of the two loads; moved to the sign bit, it selects.
+                            let second = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(o));
+                            let (a, b) = (_mm256_permutevar8x32_ps(a, o), _mm256_permutevar8x32_ps(b, o));
+                            _mm256_blendv_ps(a, b, second)
+                        };
+                        (pick(*offset), pick(_mm256_add_epi32(*offset, _mm256_set1_epi32(1))))
+                    }
+                    Fetch::Far(base) => {
+                        let pair = |l: usize| data.add(base[l] as usize + shift).cast::<f64>();
+                        let two = |l: usize| _mm_loadh_pd(_mm_load_sd(pair(l)), pair(l + 1));
+                        let a = _mm256_castpd_ps(_mm256_set_m128d(two(4), two(0)));
+                        let b = _mm256_castpd_ps(_mm256_set_m128d(two(6), two(2)));
+                        (_mm256_shuffle_ps::<0b10_00_10_00>(a, b), _mm256_shuffle_ps::<0b11_01_11_01>(a, b))
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn lerp(t: __m256, a: __m256, b: __m256) -> __m256 {
+        _mm256_add_ps(a, _mm256_mul_ps(t, _mm256_sub_ps(b, a)))
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn gather<const D: usize>(from: Corners<D>, places: &Places, frac: [&Lanes; D], out: &mut Lanes) {
+        let shifts: [usize; MAX_LINES] = std::array::from_fn(|r| from.line(r));
+        for (g, base) in places.get().chunks_exact(8).enumerate().map(|(g, b)| (8 * g, b)) {
+            // SAFETY: the caller has checked every base.
+            unsafe {
+                let fetch = Fetch::of(base);
+                let frac = |a: usize| _mm256_loadu_ps(frac[a][g..g + 8].as_ptr());
+                let mut line = [_mm256_setzero_ps(); MAX_LINES];
+                for r in 0..1 << (D - 1) {
+                    let (a, b) = fetch.pairs(from.data.as_ptr(), shifts[r]);
+                    line[r] = lerp(frac(0), a, b);
+                }
+                let mut count = 1 << (D - 1);
+                for a in 1..D {
+                    count /= 2;
+                    for r in 0..count {
+                        line[r] = lerp(frac(a), line[2 * r], line[2 * r + 1]);
+                    }
+                }
+                _mm256_storeu_ps(out[g..g + 8].as_mut_ptr(), line[0]);
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn limit<const D: usize>(from: Corners<D>, places: &Places, value: &mut Lanes) {
+        let shifts: [usize; MAX_LINES] = std::array::from_fn(|r| from.line(r));
+        for (g, base) in places.get().chunks_exact(8).enumerate().map(|(g, b)| (8 * g, b)) {
+            // SAFETY: the caller has checked every base.
+            unsafe {
+                let fetch = Fetch::of(base);
+                let (mut lo, mut hi) = (_mm256_set1_ps(Real::INFINITY), _mm256_set1_ps(Real::NEG_INFINITY));
+                for shift in shifts.iter().take(1 << (D - 1)) {
+                    let (a, b) = fetch.pairs(from.data.as_ptr(), *shift);
+                    lo = _mm256_min_ps(_mm256_min_ps(a, b), lo);
+                    hi = _mm256_max_ps(_mm256_max_ps(a, b), hi);
+                }
+                let v = _mm256_loadu_ps(value[g..g + 8].as_ptr());
+                let v = _mm256_min_ps(_mm256_max_ps(v, lo), hi);
+                _mm256_storeu_ps(value[g..g + 8].as_mut_ptr(), v);
+            }
+        }
+    }
+}
