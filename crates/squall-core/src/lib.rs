@@ -1,11 +1,13 @@
 //! Fluid simulation: grids, operators, solvers and models.
 
 pub mod clock;
+pub mod diffuse;
 pub mod field;
 pub mod grid;
 mod halo;
 pub mod layout;
 pub mod ops;
+pub mod poisson;
 pub mod report;
 pub mod rows;
 pub mod sim;
