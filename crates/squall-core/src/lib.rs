@@ -2,11 +2,13 @@
 
 pub mod advect;
 pub mod clock;
+pub mod diffuse;
 pub mod field;
 pub mod grid;
 mod halo;
 pub mod layout;
 pub mod ops;
+pub mod poisson;
 pub mod report;
 pub mod rows;
 pub mod sample;

@@ -1,0 +1,34 @@
+//! The Poisson equation `lap q = r` for cell-centred fields.
+//!
+//! `lap` is the compact stencil: the sum over axes of `(q(i - e_a) - 2 q(i) + q(i + e_a)) / h_a^2`, with ghost values
+//! that follow from what the field does at the ends of each axis ([`Ends`]). If no end prescribes a value, the problem
+//! is singular: a solution exists only if `r` has mean zero and is unique up to a constant. Solvers then drop the mean of
+//! `r` and return the solution with mean zero.
+//!
+//! | solver | for | cost |
+//! |---|---|---|
+//! | [`Spectral`] | boxes without obstacles, any mix of ends, any cell counts | direct, O(n log n) |
+
+mod lines;
+mod spectral;
+mod transform;
+
+pub use spectral::{Spectral, Symbol};
+
+use crate::field::Field;
+use crate::grid::{Ends, Grid};
+use crate::report::SolveReport;
+
+/// Something that solves `lap q = r` on one box with homogeneous ends.
+pub trait PoissonSolver<const D: usize>: Send {
+    /// Takes `r` and leaves `q` in the cells of the same field. Ghosts are neither read nor written.
+    fn solve(&mut self, rhs_in_solution_out: &mut Field<D>) -> SolveReport;
+
+    /// How it solves, for people.
+    fn describe(&self) -> String;
+}
+
+/// The solver for a box of these cells whose unknown has these ends; prescribed values count as zero.
+pub fn plan<const D: usize>(grid: &Grid<D>, ends: [Ends; D]) -> Box<dyn PoissonSolver<D>> {
+    Box::new(Spectral::new(grid.cells, grid.spacing, ends))
+}

@@ -1,0 +1,448 @@
+//! Direct solution by transforms along every axis: `field <- T^-1 symbol(lambda) T field`.
+//!
+//! Each axis has the real transform of [`super::transform`] that belongs to its ends, so any mix of ends is one code
+//! path and the data stays real and in place. The eigenvalue of a mode is `lambda = sum over axes of lam_a / h_a^2`.
+//!
+//! The solve is bound by memory as much as by arithmetic, so it passes over the field three times:
+//!
+//! 1. slab by slab (a plane in 3D, a few rows in 2D, so that it stays in the cache): forward along all axes but the last;
+//! 2. line by line along the last axis: forward, multiply with the symbol, inverse;
+//! 3. slab by slab: inverse along all axes but the last.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rayon::prelude::*;
+use rustfft::FftPlanner;
+
+use super::PoissonSolver;
+use super::lines::{Buffers, Columns, PAIRS, PlaneColumns, gather, line_stride, load, scatter, store};
+use super::transform::{Domain, Pair, Transform};
+use crate::field::Field;
+use crate::grid::{At, End, Ends};
+use crate::layout::Layout;
+use crate::report::SolveReport;
+use crate::{Real, ops};
+
+/// Rows of a slab in 2D; even, so that pairs of rows never cross slabs.
+const SLAB_ROWS: usize = 16;
+
+/// Factors of [`Symbol::Exponential`] below this become zero: far below rounding, and a product of three of them with
+/// the normalisation is still no subnormal number (which would be slow).
+const NEGLIGIBLE: f64 = 1e-10;
+
+/// Terms of [`Symbol::Implicit`] are cut off here, so that sums stay finite and quotients stay normal numbers.
+const HUGE: f64 = 1e30;
+
+/// What each mode is multiplied with; `lambda <= 0` is the eigenvalue of the Laplacian.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Symbol {
+    /// `1 / lambda`, and 0 for the mode with `lambda = 0`: solves `lap q = r`.
+    InverseLaplacian,
+    /// `1 / (1 - k lambda)`: a backward Euler step of diffusion.
+    Implicit {
+        /// Diffusivity times time step.
+        k: f64,
+    },
+    /// `exp(k lambda)`: exact diffusion.
+    Exponential {
+        /// Diffusivity times time step.
+        k: f64,
+    },
+}
+
+/// A plan for one shape, one cell size and one set of ends, with the buffers it needs.
+///
+/// Results do not depend on the number of threads. Applying the plan allocates nothing, once it has been applied in a
+/// thread pool of that size.
+pub struct Spectral<const D: usize> {
+    layout: Layout<D>,
+    transforms: [Transform; D],
+    /// Eigenvalues of the Laplacian along each axis, slot by slot.
+    eigenvalues: [Vec<f64>; D],
+    /// What the symbol needs of each axis, slot by slot, and a copy of the last entry for a missing partner.
+    factors: [Vec<Real>; D],
+    workers: Vec<Mutex<Buffers>>,
+    rows: RowList,
+}
+
+/// How the factors of the axes make up the multiplier of a mode.
+#[derive(Clone, Copy)]
+enum Combine {
+    /// `numerator / sum of factors`
+    Quotient { numerator: Real },
+    /// product of factors
+    Product,
+}
+
+impl<const D: usize> Spectral<D> {
+    /// Plans for fields of `cells` with these ends. Prescribed values count as zero: `End::Value(b)` is taken for
+    /// `End::Value(0.0)`.
+    pub fn new(cells: [usize; D], spacing: [f64; D], ends: [Ends; D]) -> Self {
+        const { assert!(1 <= D && D <= 3, "one to three dimensions") };
+        let mut planner = FftPlanner::new();
+        let transforms: [_; D] = ops::each(|a| Transform::new(cells[a], ends[a], &mut planner));
+        let eigenvalues = ops::each(|a| {
+            let h2 = spacing[a] * spacing[a];
+            transforms[a].eigenvalues().iter().map(|lam| lam / h2).collect()
+        });
+        let factors = cells.map(|n| vec![0.0; n + 1]);
+        let layout = Layout::dense(cells);
+        let mut plan =
+            Spectral { layout, transforms, eigenvalues, factors, workers: Vec::new(), rows: RowList::default() };
+        plan.hire(rayon::current_num_threads());
+        plan.rows.0.reserve_exact(Self::row_count(cells));
+        plan
+    }
+
+    /// Replaces the field by `T^-1 symbol T field`. Ghosts are neither read nor written.
+    ///
+    /// Returns the mean of the field if it had to be dropped (the inverse Laplacian of a singular problem), else 0.
+    pub fn apply(&mut self, field: &mut Field<D>, symbol: Symbol) -> f64 {
+        assert_eq!(*field.layout(), self.layout, "the plan is for fields of another shape");
+        assert_eq!(field.at(), At::Center, "the transforms are for cell-centred fields");
+        self.hire(rayon::current_num_threads());
+        let combine = self.set_factors(symbol);
+        let first = self.layout.row(0).start;
+        let data = &mut field.data[first..];
+
+        self.slabs(data, Domain::Space);
+        let zero_mode = self.last_axis(data, combine, symbol == Symbol::InverseLaplacian && self.is_singular());
+        self.slabs(data, Domain::Modes);
+
+        zero_mode / self.scale()
+    }
+
+    /// Whether no end prescribes a value, so that a constant is in the null space of the Laplacian.
+    pub fn is_singular(&self) -> bool {
+        self.eigenvalues.iter().all(|lambda| lambda[0] == 0.0)
+    }
+
+    /// The transforms, for people: `direct: FFT x DCT-II x DCT-IV`.
+    pub fn describe(&self) -> String {
+        format!("direct: {}", self.transforms.each_ref().map(Transform::name).join(" x "))
+    }
+
+    /// Bytes of scratch this plan holds (the twiddle factors inside the FFTs are not counted).
+    pub fn scratch_bytes(&self) -> usize {
+        let workers: usize = self.workers.iter().map(|w| lock(w).bytes()).sum();
+        let tables: usize = self.layout.cells().iter().map(|n| n * TABLE_BYTES).sum();
+        workers + tables + self.rows.0.capacity() * size_of::<&mut [Real]>()
+    }
+
+    /// About how many bytes of scratch a plan for these cells will hold, without building anything.
+    pub fn estimate_bytes(cells: [usize; D]) -> u64 {
+        let longest = cells.into_iter().max().unwrap_or(1);
+        // FFTs need scratch of about the length of a line, up to six times that for large primes.
+        let worker = (PAIRS * line_stride(longest) + 2 * longest) * size_of::<Pair>();
+        let tables: usize = cells.iter().map(|n| n * TABLE_BYTES).sum();
+        let rows = Self::row_count(cells) * size_of::<&mut [Real]>();
+        (worker * rayon::current_num_threads() + tables + rows) as u64
+    }
+
+    /// Entries of the list of rows: x-rows in 3D, pieces of x-rows in 2D.
+    fn row_count(cells: [usize; D]) -> usize {
+        match D {
+            1 => cells[0],
+            2 => cells[0].div_ceil(2 * PAIRS) * cells[1],
+            _ => cells[1] * cells[2],
+        }
+    }
+
+    /// Makes sure that every thread has buffers.
+    fn hire(&mut self, threads: usize) {
+        let longest = self.layout.cells().into_iter().max().unwrap_or(1);
+        let scratch = self.transforms.iter().map(Transform::scratch_len).max().unwrap_or(0);
+        while self.workers.len() < threads {
+            self.workers.push(Mutex::new(Buffers::new(longest, scratch)));
+        }
+    }
+
+    /// What inverse after forward has to be divided by.
+    fn scale(&self) -> f64 {
+        self.transforms.iter().map(Transform::scale).product()
+    }
+
+    /// Fills the tables from which the multiplier of each mode is made, normalisation included.
+    fn set_factors(&mut self, symbol: Symbol) -> Combine {
+        let scale = self.scale();
+        for a in 0..D {
+            let share = self.transforms[a].scale();
+            let factor = |lambda: f64| match symbol {
+                Symbol::InverseLaplacian => lambda,
+                Symbol::Implicit { k } => (-k * lambda).min(HUGE) + if a == 0 { 1.0 } else { 0.0 },
+                Symbol::Exponential { k } => {
+                    let decay = libm::exp(k * lambda);
+                    if decay < NEGLIGIBLE { 0.0 } else { decay / share }
+                }
+            };
+            let n = self.eigenvalues[a].len();
+            for (f, &lambda) in self.factors[a].iter_mut().zip(&self.eigenvalues[a]) {
+                *f = factor(lambda) as Real;
+            }
+            self.factors[a][n] = self.factors[a][n - 1];
+        }
+        match symbol {
+            Symbol::Exponential { .. } => Combine::Product,
+            _ => Combine::Quotient { numerator: (1.0 / scale) as Real },
+        }
+    }
+
+    /// Transforms all axes but the last, slab by slab: forward from space, inverse from modes.
+    fn slabs(&self, data: &mut [Real], from: Domain) {
+        let (n, stride) = (self.layout.cells(), self.layout.stride());
+        if D == 1 {
+            return;
+        }
+        let (slab, ny) = if D == 2 { (SLAB_ROWS, n[1]) } else { (n[1], n[1]) };
+        let length = if D == 2 { SLAB_ROWS * stride[1] } else { stride[D - 1] };
+        let used = n[D - 1] * stride[D - 1];
+        data[..used].par_chunks_mut(length).enumerate().for_each(|(s, data)| {
+            let buffers = &mut *self.buffers();
+            let rows = if D == 2 { slab.min(ny - s * slab) } else { slab };
+            if from == Domain::Space {
+                self.rows(data, rows, from, buffers);
+            }
+            if D == 3 {
+                self.plane_columns(data, from, buffers);
+            }
+            if from == Domain::Modes {
+                self.rows(data, rows, from, buffers);
+            }
+        });
+    }
+
+    /// Transforms `count` x-rows, two at a time.
+    fn rows(&self, data: &mut [Real], count: usize, from: Domain, buffers: &mut Buffers) {
+        let (transform, nx, stride) = (&self.transforms[0], self.layout.cells()[0], self.layout.stride()[1]);
+        let Buffers { lines, scratch } = buffers;
+        let line = &mut lines[..nx];
+        for y in (0..count).step_by(2) {
+            let (a, b) = data[y * stride..].split_at_mut(stride);
+            let a = &mut a[..nx];
+            let mut b = (y + 1 < count).then(|| &mut b[..nx]);
+            load(transform, from, a, b.as_deref(), line);
+            let to = turn(transform, from, line, scratch);
+            store(transform, to, line, a, b.as_deref_mut());
+        }
+    }
+
+    /// Transforms the y-lines of one plane.
+    fn plane_columns(&self, plane: &mut [Real], from: Domain, buffers: &mut Buffers) {
+        let (transform, n) = (&self.transforms[1], self.layout.cells());
+        let Buffers { lines, scratch } = buffers;
+        let mut columns = PlaneColumns { plane, stride: self.layout.stride()[1], width: n[0] };
+        for range in batches(n[0]) {
+            gather(transform, from, &mut columns, range, lines);
+            let mut to = from;
+            for line in each_line(lines, n[1], range) {
+                to = turn(transform, from, line, scratch);
+            }
+            scatter(transform, to, &mut columns, range, lines);
+        }
+    }
+
+    /// Forward, multiply, inverse along the last axis. Returns the coefficient of the zero mode if it is to be dropped.
+    fn last_axis(&mut self, data: &mut [Real], combine: Combine, drop_zero: bool) -> f64 {
+        let (n, stride) = (self.layout.cells(), self.layout.stride());
+        let len = n[D - 1];
+        let mut list = std::mem::take(&mut self.rows).lend();
+        list_rows(&mut list, data, n, stride);
+
+        let zero_mode = AtomicU32::new(0);
+        list.par_chunks_mut(len).enumerate().for_each(|(task, rows)| {
+            // One task: in 3D the lines of one y, in 2D one batch of columns.
+            let (x, base) = match (D, combine) {
+                (3, _) => (0, Some(self.factors[1][task])),
+                (2, _) => (task * 2 * PAIRS, None),
+                _ => (0, None),
+            };
+            let dropped = self.columns(rows, x, base, combine, drop_zero && task == 0);
+            if drop_zero && task == 0 {
+                zero_mode.store(dropped.to_bits(), Ordering::Relaxed);
+            }
+        });
+        self.rows = RowList::give_back(list);
+        Real::from_bits(zero_mode.into_inner()) as f64
+    }
+
+    /// Forward, multiply, inverse for the lines across `rows`, the first of which has mode `x` along the first axis.
+    /// Returns the coefficient that was dropped.
+    fn columns(
+        &self,
+        rows: &mut [&mut [Real]],
+        x: usize,
+        base: Option<Real>,
+        combine: Combine,
+        drop_zero: bool,
+    ) -> Real {
+        let (transform, len) = (&self.transforms[D - 1], self.layout.cells()[D - 1]);
+        let last = &self.factors[D - 1][..len];
+        let Buffers { lines, scratch } = &mut *self.buffers();
+        let mut dropped = 0.0;
+        for range in batches(rows.row(0).len()) {
+            gather(transform, Domain::Space, rows, range, lines);
+            for (l, line) in each_line(lines, len, range).enumerate() {
+                transform.forward(line, scratch);
+                let at = x + range.0 + 2 * l;
+                let zero_line = drop_zero && at == 0;
+                if zero_line {
+                    dropped = line[0].re;
+                }
+                multiply(line, last, self.pair_factors(at, base, combine), combine);
+                if zero_line {
+                    line[0].re = 0.0;
+                }
+                transform.inverse(line, scratch);
+            }
+            scatter(transform, Domain::Space, rows, range, lines);
+        }
+        dropped
+    }
+
+    /// The factors of all axes but the last for modes `x` and `x + 1` along the first axis.
+    fn pair_factors(&self, x: usize, base: Option<Real>, combine: Combine) -> Pair {
+        if D == 1 {
+            return match combine {
+                Combine::Quotient { .. } => Pair::new(0.0, 0.0),
+                Combine::Product => Pair::new(1.0, 1.0),
+            };
+        }
+        let pair = Pair::new(self.factors[0][x], self.factors[0][x + 1]);
+        match (combine, base) {
+            (Combine::Quotient { .. }, Some(f)) => Pair::new(pair.re + f, pair.im + f),
+            (Combine::Product, Some(f)) => pair * f,
+            (_, None) => pair,
+        }
+    }
+
+    /// The buffers of the thread that asks. They are only contended if a plan is used from outside its thread pool.
+    fn buffers(&self) -> std::sync::MutexGuard<'_, Buffers> {
+        let thread = rayon::current_thread_index().unwrap_or(0);
+        lock(&self.workers[thread % self.workers.len()])
+    }
+}
+
+impl<const D: usize> PoissonSolver<D> for Spectral<D> {
+    /// The residual of a direct solve is rounding; what is reported is the part of `r` that no solution can match, its
+    /// mean, relative to its largest value.
+    fn solve(&mut self, rhs_in_solution_out: &mut Field<D>) -> SolveReport {
+        let largest = if self.is_singular() { ops::max_abs(rhs_in_solution_out) as f64 } else { 0.0 };
+        let mean = self.apply(rhs_in_solution_out, Symbol::InverseLaplacian);
+        let residual = if largest == 0.0 { 0.0 } else { mean.abs() / largest };
+        SolveReport { iterations: 1, residual, converged: residual.is_finite() }
+    }
+
+    fn describe(&self) -> String {
+        Spectral::describe(self)
+    }
+}
+
+/// `ends` with every prescribed value replaced by zero.
+pub(crate) fn homogeneous<const D: usize>(ends: [Ends; D]) -> [Ends; D] {
+    let zero = |end| if end == End::Flat { End::Flat } else { End::Value(0.0) };
+    ends.map(|ends| match ends {
+        Ends::Periodic => Ends::Periodic,
+        Ends::Bounded { lo, hi } => Ends::Bounded { lo: zero(lo), hi: zero(hi) },
+    })
+}
+
+/// Tables per cell of an axis: eigenvalues twice, two lists of places, factors.
+const TABLE_BYTES: usize = 2 * 8 + 2 * 16 + 4;
+
+/// A poisoned lock only means that another solve panicked; buffers hold nothing that outlives a batch.
+fn lock(worker: &Mutex<Buffers>) -> std::sync::MutexGuard<'_, Buffers> {
+    worker.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// One transform of one line, away from the domain where it is.
+#[inline(always)]
+fn turn(transform: &Transform, from: Domain, line: &mut [Pair], scratch: &mut [Pair]) -> Domain {
+    match from {
+        Domain::Space => {
+            transform.forward(line, scratch);
+            Domain::Modes
+        }
+        Domain::Modes => {
+            transform.inverse(line, scratch);
+            Domain::Space
+        }
+    }
+}
+
+/// Each mode of a pair of lines times its multiplier.
+#[inline(always)]
+fn multiply(line: &mut [Pair], last: &[Real], others: Pair, combine: Combine) {
+    match combine {
+        Combine::Quotient { numerator } => {
+            for (z, f) in line.iter_mut().zip(last) {
+                z.re *= numerator / (others.re + f);
+                z.im *= numerator / (others.im + f);
+            }
+        }
+        Combine::Product => {
+            for (z, f) in line.iter_mut().zip(last) {
+                z.re *= others.re * f;
+                z.im *= others.im * f;
+            }
+        }
+    }
+}
+
+/// Ranges of columns that are gathered together.
+fn batches(width: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..width).step_by(2 * PAIRS).map(move |begin| (begin, width.min(begin + 2 * PAIRS)))
+}
+
+/// The lines of the buffer that hold a range of columns.
+fn each_line(lines: &mut [Pair], len: usize, (begin, end): (usize, usize)) -> impl Iterator<Item = &mut [Pair]> {
+    lines.chunks_mut(line_stride(len)).take((end - begin).div_ceil(2)).map(move |line| &mut line[..len])
+}
+
+/// The memory of a list of rows, kept between solves.
+///
+/// Lines along the last axis interleave in memory, so no split of the field gives each thread its own. A list of rows
+/// does: it is built anew for every solve (16 bytes per row, about 1 % of the time) and ordered so that each task owns
+/// a consecutive part. A list that borrows the field cannot be kept, but its memory can.
+#[derive(Default)]
+struct RowList(Vec<&'static mut [Real]>);
+
+impl RowList {
+    /// The empty list, for borrows of any length.
+    fn lend<'a>(self) -> Vec<&'a mut [Real]> {
+        self.0
+    }
+
+    /// Takes the list back without its contents. Collecting an emptied list of the same type reuses its memory.
+    fn give_back(mut list: Vec<&mut [Real]>) -> Self {
+        list.clear();
+        RowList(list.into_iter().map(|_| <&'static mut [Real]>::default()).collect())
+    }
+}
+
+/// Lists the rows so that those of one task follow each other: in 3D `y` major, in 2D batches of columns major.
+fn list_rows<'a, const D: usize>(
+    list: &mut Vec<&'a mut [Real]>,
+    data: &'a mut [Real],
+    n: [usize; D],
+    stride: [usize; D],
+) {
+    list.resize_with(Spectral::<D>::row_count(n), Default::default);
+    match D {
+        1 => list.iter_mut().zip(data.chunks_mut(1)).for_each(|(entry, cell)| *entry = cell),
+        2 => {
+            for (y, row) in data.chunks_mut(stride[1]).take(n[1]).enumerate() {
+                for (task, piece) in row[..n[0]].chunks_mut(2 * PAIRS).enumerate() {
+                    list[task * n[1] + y] = piece;
+                }
+            }
+        }
+        _ => {
+            for (z, plane) in data.chunks_mut(stride[2]).take(n[2]).enumerate() {
+                for (y, row) in plane.chunks_mut(stride[1]).take(n[1]).enumerate() {
+                    list[y * n[2] + z] = &mut row[..n[0]];
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,505 @@
+//! The 1-D transforms that turn the compact Laplacian of one axis into a multiplication.
+//!
+//! Two real lines travel as the real and imaginary part of one complex line, and every transform is a real matrix, so
+//! it acts on both at once. With `V` the FFT of length `N` of the re-ordered samples, all but one of the transforms are
+//!
+//! ```text
+//! X_k = w_k V_k + w_k* V_{N-k},   X_{N-k} = i (w_k V_k - w_k* V_{N-k}),   0 < k < N/2
+//! ```
+//!
+//! | ends of the axis | transform | order of the samples `x_n` | `w_k` | eigenvalue `lam_k` of `h^2 lap` |
+//! |---|---|---|---|---|
+//! | periodic | cosines and sines | natural | 1 | `-4 sin^2(pi k/N)` |
+//! | flat, flat | DCT-II | even ones up, odd ones down (Makhoul 1980) | `exp(-i pi k/2N)` | `-4 sin^2(pi k/2N)` |
+//! | value, value | DST-II | the same, odd ones negated | the same | `-4 sin^2(pi (N-k)/2N)` |
+//! | flat, value | DCT-IV, odd `N` | `2n+1 = 8j+N`, folded (Chan and Ho 1990) | `exp(-i pi m/4)`, `m` the odd one of `k`, `k+N` | `-4 sin^2(pi m/4N)` |
+//! | flat, value | DCT-IV, even `N` | even ones up, odd ones down | two FFTs of `N/2` | `-4 sin^2(pi (2k+1)/4N)` |
+//! | value, flat | DST-IV | as DCT-IV, odd ones negated | as DCT-IV | the same, from the other end |
+//!
+//! A sine transform is the cosine transform of the samples with alternating signs, its modes counted backwards. Since
+//! between forward and inverse each mode is only multiplied, the order, sign and scale of the modes are ours to choose:
+//! modes stay in the *slot* where the transform finds them, and [`Transform::eigenvalues`] says which they are.
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use rustfft::{Fft, FftPlanner};
+
+use crate::Real;
+use crate::grid::{End, Ends};
+
+/// Two real values, one of each line of a pair.
+pub(super) type Pair = rustfft::num_complex::Complex<Real>;
+
+/// The side of a transform on which values stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Domain {
+    /// Samples along the axis.
+    Space,
+    /// Coefficients, slot by slot.
+    Modes,
+}
+
+/// Where a sample stands in the line that is transformed, and with which sign.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Place {
+    pub slot: usize,
+    pub sign: Real,
+}
+
+/// How samples are ordered in the line that is transformed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Order {
+    /// Sample `n` in slot `n`.
+    Natural,
+    /// Sample `2m` in slot `m`, sample `2m + 1` times `odd_sign` in slot `N - 1 - m`.
+    EvenOdd { odd_sign: Real },
+    /// As listed in the places.
+    Listed,
+}
+
+/// One axis: a real transform of `len` samples and its inverse, up to a factor.
+pub(super) struct Transform {
+    len: usize,
+    name: &'static str,
+    order: Order,
+    space: Vec<Place>,
+    modes: Vec<Place>,
+    eigenvalues: Vec<f64>,
+    core: Core,
+}
+
+enum Core {
+    /// One sample: nothing to do.
+    Identity,
+    /// `X_k`, `X_{N-k}` from an FFT of length N; no `w` means all are 1.
+    Split { forward: Arc<dyn Fft<Real>>, inverse: Arc<dyn Fft<Real>>, w: Vec<Pair>, middle: Option<Real> },
+    /// DCT-IV of even length from FFTs of half the length; its own inverse.
+    Quarter { half: Arc<dyn Fft<Real>>, w: Vec<Pair> },
+}
+
+/// What matters of the ends for the choice of a transform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Periodic,
+    FlatFlat,
+    ValueValue,
+    FlatValue,
+    ValueFlat,
+}
+
+impl Kind {
+    fn of(ends: Ends) -> Kind {
+        match ends {
+            Ends::Periodic => Kind::Periodic,
+            Ends::Bounded { lo: End::Flat, hi: End::Flat } => Kind::FlatFlat,
+            Ends::Bounded { lo: End::Value(_), hi: End::Value(_) } => Kind::ValueValue,
+            Ends::Bounded { lo: End::Flat, hi: End::Value(_) } => Kind::FlatValue,
+            Ends::Bounded { lo: End::Value(_), hi: End::Flat } => Kind::ValueFlat,
+        }
+    }
+
+    /// Sine transforms are cosine transforms of samples with alternating signs, modes counted backwards.
+    fn is_sine(self) -> bool {
+        matches!(self, Kind::ValueValue | Kind::ValueFlat)
+    }
+
+    fn is_quarter(self) -> bool {
+        matches!(self, Kind::FlatValue | Kind::ValueFlat)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Periodic => "FFT",
+            Kind::FlatFlat => "DCT-II",
+            Kind::ValueValue => "DST-II",
+            Kind::FlatValue => "DCT-IV",
+            Kind::ValueFlat => "DST-IV",
+        }
+    }
+
+    /// The eigenvalue of `h^2 lap` for mode `k` of this kind; never as `2 cos - 2`, which cancels.
+    fn eigenvalue(self, k: usize, n: usize) -> f64 {
+        let (k, n) = (k as f64, n as f64);
+        let angle = match self {
+            Kind::Periodic => PI * k / n,
+            Kind::FlatFlat => PI * k / (2.0 * n),
+            Kind::ValueValue => PI * (k + 1.0) / (2.0 * n),
+            Kind::FlatValue | Kind::ValueFlat => PI * (2.0 * k + 1.0) / (4.0 * n),
+        };
+        let sine = libm::sin(angle);
+        -4.0 * sine * sine
+    }
+}
+
+impl Transform {
+    /// Plans the transform that belongs to `ends`; prescribed values count as zero.
+    pub fn new(len: usize, ends: Ends, planner: &mut FftPlanner<Real>) -> Self {
+        assert!(len > 0, "an axis has at least one cell");
+        let kind = Kind::of(ends);
+        let order = match kind {
+            Kind::Periodic => Order::Natural,
+            _ if len == 1 => Order::Natural,
+            _ if kind.is_quarter() && len % 2 == 1 => Order::Listed,
+            _ => Order::EvenOdd { odd_sign: if kind.is_sine() { -1.0 } else { 1.0 } },
+        };
+        let core = if len == 1 {
+            Core::Identity
+        } else if kind.is_quarter() && len % 2 == 0 {
+            Core::Quarter { half: planner.plan_fft_forward(len / 2), w: quarter_twiddles(len) }
+        } else {
+            Core::Split {
+                forward: planner.plan_fft_forward(len),
+                inverse: planner.plan_fft_inverse(len),
+                w: split_twiddles(kind, len),
+                middle: (len % 2 == 0).then(|| if kind == Kind::Periodic { 1.0 } else { libm::cos(PI / 4.0) as Real }),
+            }
+        };
+        let natural = (0..len).map(|slot| Place { slot, sign: 1.0 }).collect();
+        let eigenvalues = (0..len).map(|slot| kind.eigenvalue(mode_of(kind, slot, len), len)).collect();
+        Transform { len, name: kind.name(), order, space: places(order, kind, len), modes: natural, eigenvalues, core }
+    }
+
+    /// The usual name of the transform.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Eigenvalues of `h^2 lap`, slot by slot.
+    pub fn eigenvalues(&self) -> &[f64] {
+        &self.eigenvalues
+    }
+
+    /// Where each value stands in a line.
+    pub fn places(&self, domain: Domain) -> &[Place] {
+        match domain {
+            Domain::Space => &self.space,
+            Domain::Modes => &self.modes,
+        }
+    }
+
+    /// How values are ordered in a line.
+    pub fn order(&self, domain: Domain) -> Order {
+        if domain == Domain::Space { self.order } else { Order::Natural }
+    }
+
+    /// What `inverse(forward(x))` has to be divided by.
+    pub fn scale(&self) -> f64 {
+        match self.core {
+            Core::Identity => 1.0,
+            Core::Split { .. } => 2.0 * self.len as f64,
+            Core::Quarter { .. } => 0.5 * self.len as f64,
+        }
+    }
+
+    /// How much scratch `forward` and `inverse` need.
+    pub fn scratch_len(&self) -> usize {
+        match &self.core {
+            Core::Identity => 0,
+            Core::Split { forward, inverse, .. } => {
+                forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len())
+            }
+            Core::Quarter { half, .. } => half.get_inplace_scratch_len(),
+        }
+    }
+
+    /// Samples, each in its place, to modes.
+    pub fn forward(&self, line: &mut [Pair], scratch: &mut [Pair]) {
+        match &self.core {
+            Core::Identity => {}
+            Core::Split { forward, w, middle, .. } => {
+                forward.process_with_scratch(line, scratch);
+                combine(line, w, *middle);
+            }
+            Core::Quarter { half, w } => quarter(line, w, half.as_ref(), scratch),
+        }
+    }
+
+    /// Modes to samples, each in its place, times [`Transform::scale`].
+    pub fn inverse(&self, line: &mut [Pair], scratch: &mut [Pair]) {
+        match &self.core {
+            Core::Identity => {}
+            Core::Split { inverse, w, middle, .. } => {
+                separate(line, w, *middle);
+                inverse.process_with_scratch(line, scratch);
+            }
+            Core::Quarter { half, w } => quarter(line, w, half.as_ref(), scratch),
+        }
+    }
+}
+
+/// Which mode the transform of this kind leaves in `slot`.
+fn mode_of(kind: Kind, slot: usize, n: usize) -> usize {
+    let cosine = match kind {
+        Kind::FlatValue | Kind::ValueFlat if n % 2 == 1 => {
+            // The FFT's frequency is 2 k + 1 modulo N, so for slots up to the middle k is half of the odd one of
+            // slot and slot + N; the partner slot holds the partner mode.
+            let low = slot.min((n - slot) % n);
+            let odd = if low % 2 == 1 { low } else { low + n };
+            if low == slot { (odd - 1) / 2 } else { n - 1 - (odd - 1) / 2 }
+        }
+        Kind::FlatValue | Kind::ValueFlat if slot < n / 2 => 2 * slot,
+        Kind::FlatValue | Kind::ValueFlat => n - 1 - 2 * (slot - n / 2),
+        _ => slot,
+    };
+    if kind.is_sine() { n - 1 - cosine } else { cosine }
+}
+
+/// Where each sample goes.
+fn places(order: Order, kind: Kind, n: usize) -> Vec<Place> {
+    let mut places = vec![Place { slot: 0, sign: 1.0 }; n];
+    for (i, place) in places.iter_mut().enumerate() {
+        *place = match order {
+            Order::EvenOdd { odd_sign } if i % 2 == 1 => Place { slot: n - 1 - i / 2, sign: odd_sign },
+            Order::EvenOdd { .. } => Place { slot: i / 2, sign: 1.0 },
+            _ => Place { slot: i, sign: 1.0 },
+        };
+    }
+    if order == Order::Listed {
+        // cos(pi m (2k+1) / 4N) with odd m is even about 0 and odd about 2N: fold m = 8 slot + N into 0 < m < 2N.
+        for slot in 0..n {
+            let mut m = (8 * slot + n) % (8 * n);
+            m = m.min(8 * n - m);
+            let folded = m > 2 * n;
+            let sample = if folded { 4 * n - m } else { m } / 2;
+            let negate = folded != (kind.is_sine() && sample % 2 == 1);
+            places[sample] = Place { slot, sign: if negate { -1.0 } else { 1.0 } };
+        }
+    }
+    places
+}
+
+/// `exp(-i angle)`, rounded once.
+fn turn(angle: f64) -> Pair {
+    let (sin, cos) = libm::sincos(angle);
+    Pair::new(cos as Real, -sin as Real)
+}
+
+/// `w_k` for `0 < k < N/2`, see the table above.
+fn split_twiddles(kind: Kind, n: usize) -> Vec<Pair> {
+    let inner = 1..n.div_ceil(2);
+    match kind {
+        Kind::Periodic => Vec::new(),
+        Kind::FlatFlat | Kind::ValueValue => inner.map(|k| turn(PI * k as f64 / (2 * n) as f64)).collect(),
+        // The angle only matters modulo 2 pi, so an odd multiple of pi/4 is taken modulo 8.
+        Kind::FlatValue | Kind::ValueFlat => {
+            inner.map(|k| turn(PI / 4.0 * ((if k % 2 == 1 { k } else { k + n }) % 8) as f64)).collect()
+        }
+    }
+}
+
+/// `exp(-i pi (8j+1) / 8N)` for `j < N/2`.
+fn quarter_twiddles(n: usize) -> Vec<Pair> {
+    (0..n / 2).map(|j| turn(PI * (8 * j + 1) as f64 / (8 * n) as f64)).collect()
+}
+
+/// `X_0 = 2 V_0`, `X_k = A + B`, `X_{N-k} = i (A - B)` with `A = w V_k`, `B = w* V_{N-k}`, `X_{N/2} = 2 Re(w) V_{N/2}`.
+fn combine(line: &mut [Pair], w: &[Pair], middle: Option<Real>) {
+    line[0] *= 2.0;
+    let (low, mid, high) = halves(line);
+    let join = |a: Pair, b: Pair| {
+        let (sum, difference) = (a + b, a - b);
+        (sum, Pair::new(-difference.im, difference.re))
+    };
+    if w.is_empty() {
+        for (lo, hi) in low.iter_mut().zip(high.iter_mut().rev()) {
+            (*lo, *hi) = join(*lo, *hi);
+        }
+    } else {
+        for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut().rev()).zip(w) {
+            (*lo, *hi) = join(*lo * w, *hi * w.conj());
+        }
+    }
+    if let (Some(v), Some(re)) = (mid, middle) {
+        *v *= 2.0 * re;
+    }
+}
+
+/// The inverse of [`combine`], times 2: `V_k = w* (X_k - i X_{N-k})`, `V_{N-k} = w (X_k + i X_{N-k})`.
+fn separate(line: &mut [Pair], w: &[Pair], middle: Option<Real>) {
+    let (low, mid, high) = halves(line);
+    let part = |x: Pair, y: Pair| {
+        let turned = Pair::new(-y.im, y.re);
+        (x - turned, x + turned)
+    };
+    if w.is_empty() {
+        for (lo, hi) in low.iter_mut().zip(high.iter_mut().rev()) {
+            (*lo, *hi) = part(*lo, *hi);
+        }
+    } else {
+        for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut().rev()).zip(w) {
+            let (a, b) = part(*lo, *hi);
+            (*lo, *hi) = (a * w.conj(), b * w);
+        }
+    }
+    if let (Some(v), Some(re)) = (mid, middle) {
+        *v *= 1.0 / re;
+    }
+}
+
+/// The slots `0 < k < N/2`, the middle one if there is one, and the slots `N/2 < k < N`.
+fn halves(line: &mut [Pair]) -> (&mut [Pair], Option<&mut Pair>, &mut [Pair]) {
+    let n = line.len();
+    let inner = n.div_ceil(2) - 1;
+    let (low, rest) = line[1..].split_at_mut(inner);
+    let (mid, high) = rest.split_at_mut(rest.len() - inner);
+    (low, mid.first_mut(), high)
+}
+
+/// DCT-IV of two real lines of even length, each as one FFT of half the length.
+///
+/// Slot `j` holds sample `2j`, slot `N/2 + j` sample `N - 1 - 2j`; so do the modes afterwards. For each line
+/// `t_j = w_j (x_{2j} + i x_{N-1-2j})`, `T = FFT(t)`, `X_{2j} = Re(w_j T_j)`, `X_{N-1-2j} = -Im(w_j T_j)`.
+fn quarter(line: &mut [Pair], w: &[Pair], half: &dyn Fft<Real>, scratch: &mut [Pair]) {
+    let (low, high) = line.split_at_mut(w.len());
+    for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut()).zip(w) {
+        (*lo, *hi) = (Pair::new(lo.re, hi.re) * w, Pair::new(lo.im, hi.im) * w);
+    }
+    half.process_with_scratch(line, scratch);
+    let (low, high) = line.split_at_mut(w.len());
+    for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut()).zip(w) {
+        let (a, b) = (*lo * w, *hi * w);
+        (*lo, *hi) = (Pair::new(a.re, b.re), Pair::new(-a.im, -b.im));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: [usize; 19] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 31, 32, 64, 127, 128, 250];
+
+    fn kinds() -> [(Ends, Kind); 5] {
+        let (flat, value) = (End::Flat, End::Value(0.0));
+        [
+            (Ends::Periodic, Kind::Periodic),
+            (Ends::Bounded { lo: flat, hi: flat }, Kind::FlatFlat),
+            (Ends::Bounded { lo: value, hi: value }, Kind::ValueValue),
+            (Ends::Bounded { lo: flat, hi: value }, Kind::FlatValue),
+            (Ends::Bounded { lo: value, hi: flat }, Kind::ValueFlat),
+        ]
+    }
+
+    /// Mode `k` of each kind at sample `i`, from its definition.
+    fn mode(kind: Kind, k: usize, i: usize, n: usize) -> f64 {
+        let (kf, x, nf) = (k as f64, i as f64 + 0.5, n as f64);
+        match kind {
+            // cosines up to the middle, sines behind it
+            Kind::Periodic if k <= n / 2 => (2.0 * PI * kf * i as f64 / nf).cos(),
+            Kind::Periodic => (2.0 * PI * (nf - kf) * i as f64 / nf).sin(),
+            Kind::FlatFlat => (PI * kf * x / nf).cos(),
+            Kind::ValueValue => (PI * (kf + 1.0) * x / nf).sin(),
+            Kind::FlatValue => (PI * (kf + 0.5) * x / nf).cos(),
+            Kind::ValueFlat => (PI * (kf + 0.5) * x / nf).sin(),
+        }
+    }
+
+    /// Two lines of unlike numbers between -1 and 1.
+    fn samples(n: usize) -> Vec<Pair> {
+        let value = |i: usize, salt: f64| ((i as f64 + salt) * 12.9898).sin() as Real;
+        (0..n).map(|i| Pair::new(value(i, 0.3), value(i, 77.7))).collect()
+    }
+
+    fn placed(transform: &Transform, x: &[Pair]) -> Vec<Pair> {
+        let mut line = vec![Pair::default(); x.len()];
+        for (x, p) in x.iter().zip(transform.places(Domain::Space)) {
+            line[p.slot] = x * p.sign;
+        }
+        line
+    }
+
+    /// Rounding of an FFT grows with log N; primes go through a convolution of at least twice the length. The values
+    /// are of order 1 and the sums of order sqrt N.
+    fn tolerance(n: usize) -> f64 {
+        4.0 * Real::EPSILON as f64 * (n as f64).sqrt() * (2.0 + (n as f64).log2())
+    }
+
+    #[test]
+    fn every_transform_is_its_matrix_up_to_order_sign_and_scale_of_the_modes() {
+        for n in SIZES {
+            for (ends, kind) in kinds() {
+                let transform = Transform::new(n, ends, &mut FftPlanner::new());
+                let x = samples(n);
+                let mut line = placed(&transform, &x);
+                let mut scratch = vec![Pair::new(Real::NAN, Real::NAN); transform.scratch_len()];
+                transform.forward(&mut line, &mut scratch);
+                for slot in 0..n {
+                    let k = mode_of(kind, slot, n);
+                    let sum = |part: fn(&Pair) -> Real| {
+                        (0..n).map(|i| part(&x[i]) as f64 * mode(kind, k, i, n)).sum::<f64>()
+                    };
+                    let expected = [sum(|z| z.re), sum(|z| z.im)];
+                    // |scale| of this mode: the matrix has entries of order 1, so it is found from the larger part.
+                    let got = [line[slot].re as f64, line[slot].im as f64];
+                    let factor = (expected[0] * got[0] + expected[1] * got[1])
+                        / (expected[0] * expected[0] + expected[1] * expected[1]);
+                    assert!((0.7..2.9).contains(&factor.abs()), "{kind:?} {n} mode {k}: factor {factor}");
+                    for c in 0..2 {
+                        let error = (got[c] - factor * expected[c]).abs();
+                        assert!(error < tolerance(n) * factor.abs(), "{kind:?} {n} mode {k}: {error}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_slots_of_every_transform_hold_every_mode_once() {
+        for n in SIZES {
+            for (_, kind) in kinds() {
+                let mut seen: Vec<usize> = (0..n).map(|slot| mode_of(kind, slot, n)).collect();
+                seen.sort_unstable();
+                assert_eq!(seen, (0..n).collect::<Vec<_>>(), "{kind:?} {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_inverse_of_the_forward_transform_is_the_identity_times_the_scale() {
+        for n in SIZES {
+            for (ends, kind) in kinds() {
+                let transform = Transform::new(n, ends, &mut FftPlanner::new());
+                let before = placed(&transform, &samples(n));
+                let mut line = before.clone();
+                let mut scratch = vec![Pair::new(Real::NAN, Real::NAN); transform.scratch_len()];
+                transform.forward(&mut line, &mut scratch);
+                transform.inverse(&mut line, &mut scratch);
+                let scale = transform.scale() as Real;
+                for (a, b) in line.iter().zip(&before) {
+                    // Errors of a pair of orthogonal transforms stay relative to the values, which are of order 1.
+                    let error = (a / scale - b).norm() as f64;
+                    assert!(error < tolerance(n) / (n as f64).sqrt() * 2.0, "{kind:?} {n}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn modes_are_eigenvectors_of_the_compact_laplacian() {
+        for n in SIZES {
+            for (ends, kind) in kinds() {
+                let transform = Transform::new(n, ends, &mut FftPlanner::new());
+                for slot in 0..n {
+                    let k = mode_of(kind, slot, n);
+                    let at = |i: isize| {
+                        let (last, m) = (n as isize - 1, |i: isize| mode(kind, k, i as usize, n));
+                        match ends {
+                            Ends::Periodic => m(i.rem_euclid(n as isize)),
+                            Ends::Bounded { lo: End::Flat, .. } if i < 0 => m(0),
+                            Ends::Bounded { lo: End::Value(_), .. } if i < 0 => -m(0),
+                            Ends::Bounded { hi: End::Flat, .. } if i > last => m(last),
+                            Ends::Bounded { hi: End::Value(_), .. } if i > last => -m(last),
+                            _ => m(i),
+                        }
+                    };
+                    for i in 0..n as isize {
+                        let lap = at(i - 1) - 2.0 * at(i) + at(i + 1);
+                        // f64 rounding of sines of arguments up to pi N
+                        let error = (lap - transform.eigenvalues()[slot] * at(i)).abs();
+                        assert!(error < 1e-12, "{kind:?} {n} mode {k}: {error}");
+                    }
+                }
+            }
+        }
+    }
+}
