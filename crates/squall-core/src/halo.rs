@@ -3,7 +3,7 @@
 use crate::Real;
 use crate::field::Field;
 use crate::grid::{At, Axis, End, Ends, Grid, Side};
-use crate::layout::HALO;
+use crate::layout::{HALO, Layout};
 
 impl<const D: usize> Grid<D> {
     /// What the pressure does: flat at walls and where the flow across the face is given, zero where the side is open.
@@ -58,6 +58,62 @@ impl<const D: usize> Field<D> {
         }
     }
 
+    /// Makes this field, which lives on the faces across axis `a`, the mean of the centred values on both sides. Where an
+    /// end prescribes a value, the boundary face has it exactly. Needs the ghosts of `cells`; fills those of the faces.
+    pub fn set_face_means(&mut self, cells: &Field<D>, a: usize) {
+        self.relabel(At::Face(a), cells.ends());
+        self.par_rows(|row, face| {
+            let (low, high) = (cells.row(row.down(a)), cells.row(row));
+            for x in 0..face.len() {
+                face[x] = 0.5 * (low[x] + high[x]);
+            }
+        });
+        if let Ends::Bounded { lo, hi } = cells.ends()[a] {
+            let n = self.cells()[a] as isize;
+            if let End::Value(b) = lo {
+                self.set_slab(a, 0, |_| b);
+            }
+            let inside = cells.layout().stride()[a];
+            match hi {
+                End::Value(b) => self.set_slab(a, n, |_| b),
+                End::Flat => self.set_slab(a, n, |at| cells.data[at - inside]),
+            }
+        }
+        self.fill_halo();
+    }
+
+    /// `face -= (q(i) - q(i - e_a)) / h` for values on the faces across axis `a`, the last one included. Needs the ghosts
+    /// of `q`.
+    pub fn subtract_face_gradient(&mut self, q: &Field<D>, a: usize, h: f64) {
+        let inv_h = (1.0 / h) as Real;
+        self.par_rows(|row, face| {
+            let (low, high) = (q.row(row.down(a)), q.row(row));
+            for x in 0..face.len() {
+                face[x] -= inv_h * (high[x] - low[x]);
+            }
+        });
+        if let Ends::Bounded { hi: End::Flat, .. } = self.ends()[a] {
+            let n = self.cells()[a] as isize;
+            let below = self.layout().stride()[a];
+            let layout = *self.layout();
+            slab_runs(&layout, a, n, |start, run| {
+                for at in start..start + run {
+                    self.data[at] -= inv_h * (q.data[at] - q.data[at - below]);
+                }
+            });
+        }
+    }
+
+    /// Sets the values with index `i` along axis `a` from their places in memory.
+    fn set_slab(&mut self, a: usize, i: isize, value: impl Fn(usize) -> Real) {
+        let layout = *self.layout();
+        slab_runs(&layout, a, i, |start, run| {
+            for at in start..start + run {
+                self.data[at] = value(at);
+            }
+        });
+    }
+
     fn fill_axis(&mut self, a: usize) {
         let n = self.cells()[a] as isize;
         let own_face = self.at() == At::Face(a);
@@ -92,18 +148,9 @@ impl<const D: usize> Field<D> {
     /// Cells with index `to` along axis `a` become `scale` times the cells with index `from`, plus `shift`.
     fn copy_slab(&mut self, a: usize, from: isize, to: isize, scale: Real, shift: Real) {
         let layout = *self.layout();
-        let mut origin = [-(HALO as isize); D];
-        origin[a] = from;
-        let source = layout.offset(origin);
-        origin[a] = to;
-        let target = layout.offset(origin);
-
-        // A slab is a run of `stride[a]` values, repeated along the axes behind `a`.
-        let run = layout.stride()[a];
-        let period = run * (layout.cells()[a] + 2 * HALO);
-        let repeats: usize = layout.cells()[a + 1..].iter().map(|n| n + 2 * HALO).product();
-        for r in 0..repeats {
-            let (s, t) = (source + r * period, target + r * period);
+        let distance = (from - to) * layout.stride()[a] as isize;
+        slab_runs(&layout, a, to, |t, run| {
+            let s = t.wrapping_add_signed(distance);
             let (from, to) = if s < t {
                 let (low, high) = self.data.split_at_mut(t);
                 (&low[s..s + run], &mut high[..run])
@@ -114,6 +161,19 @@ impl<const D: usize> Field<D> {
             for (t, &s) in to.iter_mut().zip(from) {
                 *t = scale * s + shift;
             }
-        }
+        });
+    }
+}
+
+/// The places of all values with index `i` along axis `a`, ghosts included, as runs `(start, length)`.
+fn slab_runs<const D: usize>(layout: &Layout<D>, a: usize, i: isize, mut f: impl FnMut(usize, usize)) {
+    let mut origin = [-(HALO as isize); D];
+    origin[a] = i;
+    let first = layout.offset(origin);
+    let run = layout.stride()[a];
+    let period = run * (layout.cells()[a] + 2 * HALO);
+    let repeats: usize = layout.cells()[a + 1..].iter().map(|n| n + 2 * HALO).product();
+    for r in 0..repeats {
+        f(first + r * period, run);
     }
 }

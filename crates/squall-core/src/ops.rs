@@ -27,6 +27,25 @@ pub fn divergence<const D: usize>(u: &VectorField<D>, spacing: [f64; D], div: &m
     });
 }
 
+/// The largest `|div u|` of a staggered field; NaN or infinite if any is. Needs the last face along each axis.
+pub fn max_divergence<const D: usize>(u: &VectorField<D>, spacing: [f64; D]) -> Real {
+    let inv_h = spacing.map(|h| (1.0 / h) as Real);
+    let row_max = |row: Row<D>| {
+        let here: [_; D] = each(|a| u[a].row(row));
+        let next: [_; D] = each(|a| u[a].row(row.up(a)));
+        let mut most = 0;
+        for x in 0..here[0].len() {
+            let mut sum: Real = 0.0;
+            for a in 0..D {
+                sum += (next[a][x] - here[a][x]) * inv_h[a];
+            }
+            most = most.max(sum.abs().to_bits());
+        }
+        most
+    };
+    Real::from_bits(rows::reduce(u[0].layout(), row_max, u32::max))
+}
+
 const LANES: usize = 8;
 
 /// Sums `f(i)` for `i < n` in eight fixed `f64` lanes.

@@ -16,7 +16,7 @@ pub struct StepReport {
     /// Kinetic energy per unit mass, integrated over the box.
     pub energy: f64,
     /// The integral of each substance over the box, in the order in which they were given.
-    pub mass: Vec<f64>,
+    pub mass: smallvec::SmallVec<[f64; 8]>,
     /// What the pressure solver did.
     pub pressure: SolveReport,
     /// Wall-clock seconds spent in each part of the step.

@@ -62,9 +62,10 @@ impl<const D: usize> Scratch<D> {
         }
     }
 
-    /// One of the fields, for others to use between two calls.
-    pub fn lend(&mut self) -> &mut Field<D> {
-        &mut self.fields[0]
+    /// Two of the fields, for others to use between two calls.
+    pub fn lend(&mut self) -> (&mut Field<D>, &mut Field<D>) {
+        let (first, rest) = self.fields.split_at_mut(1);
+        (&mut first[0], &mut rest[0])
     }
 }
 

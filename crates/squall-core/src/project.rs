@@ -1,0 +1,117 @@
+//! Projection: the part of a velocity field that is free of divergence.
+//!
+//! Velocities live at cell centres, where no compact divergence can be zero exactly. So the face velocities between
+//! them are projected, exactly, and the centres follow approximately (Almgren, Bell & Szymczak 1996):
+//!
+//! 1. face velocity = mean of the two cells beside it; on walls what the wall says;
+//! 2. `lap q = div`, solved directly;
+//! 3. face velocity -= `(q_right - q_left) / h`: now `div = 0` to rounding. This field carries everything in the next step;
+//! 4. cell velocity -= mean of the two face gradients, which is the centred gradient of Stam's paper.
+//!
+//! Subtracting gradients of numbers that grow with the size of the box leaves rounding errors; if they show, a second,
+//! cheap round of the same takes them away.
+
+use crate::Real;
+use crate::field::{Field, VectorField};
+use crate::grid::Grid;
+use crate::layout::Row;
+use crate::ops::{divergence, max_abs, max_divergence};
+use crate::poisson::PoissonSolver;
+use crate::report::SolveReport;
+
+/// A second round is made when `max |div u| h / max |u|` is above this: half of what is promised.
+const REFINE_ABOVE: f64 = 5e-6;
+
+/// What a projection left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Projected {
+    /// What the solver did.
+    pub solve: SolveReport,
+    /// Largest `|div u|` over the cells, in 1/s.
+    pub max_divergence: f64,
+    /// The same times the smallest cell size over the largest face velocity.
+    pub relative_divergence: f64,
+    /// Largest face velocity component, in m/s.
+    pub max_speed: f64,
+}
+
+/// Makes `faces` the divergence-free field next to the centred velocity `u`, and takes the same gradient from `u`.
+///
+/// Needs the ghosts of `u`; leaves those of `u` and `faces` filled. `q` is left with the potential, ghosts filled: the
+/// pressure is `q / dt`. `scratch` may be any field.
+pub fn project<const D: usize>(
+    grid: &Grid<D>,
+    u: &mut VectorField<D>,
+    faces: &mut VectorField<D>,
+    q: &mut Field<D>,
+    solver: &mut dyn PoissonSolver<D>,
+    scratch: &mut Field<D>,
+) -> Projected {
+    for a in 0..D {
+        faces[a].set_face_means(&u[a], a);
+    }
+    let done = project_faces(grid, faces, q, solver, scratch);
+    for a in 0..D {
+        subtract_centered_gradient(&mut u[a], q, a, grid.spacing[a]);
+        u[a].fill_halo();
+    }
+    done
+}
+
+/// Makes a staggered field free of divergence: `lap q = div u`, `u -= grad q`. Fills the ghosts of `u` and `q`.
+pub fn project_faces<const D: usize>(
+    grid: &Grid<D>,
+    faces: &mut VectorField<D>,
+    q: &mut Field<D>,
+    solver: &mut dyn PoissonSolver<D>,
+    scratch: &mut Field<D>,
+) -> Projected {
+    q.relabel(crate::At::Center, grid.pressure_ends());
+    let mut solve = solve_and_subtract(grid, faces, q, solver);
+    let mut done = measure(grid, faces);
+    if done.relative_divergence > REFINE_ABOVE {
+        scratch.relabel(q.at(), q.ends());
+        solve.iterations += solve_and_subtract(grid, faces, scratch, solver).iterations;
+        let more = &*scratch;
+        q.par_rows(|row, q| q.iter_mut().zip(more.row(row)).for_each(|(q, m)| *q += m));
+        q.fill_halo();
+        done = measure(grid, faces);
+    }
+    solve.residual = done.relative_divergence;
+    Projected { solve, ..done }
+}
+
+fn solve_and_subtract<const D: usize>(
+    grid: &Grid<D>,
+    faces: &mut VectorField<D>,
+    q: &mut Field<D>,
+    solver: &mut dyn PoissonSolver<D>,
+) -> SolveReport {
+    divergence(faces, grid.spacing, q);
+    let report = solver.solve(q);
+    q.fill_halo();
+    for a in 0..D {
+        faces[a].subtract_face_gradient(q, a, grid.spacing[a]);
+        faces[a].fill_halo();
+    }
+    report
+}
+
+fn measure<const D: usize>(grid: &Grid<D>, faces: &VectorField<D>) -> Projected {
+    let max_speed = faces.iter().map(|f| max_abs(f) as f64).fold(0.0, f64::max);
+    let max_divergence = max_divergence(faces, grid.spacing) as f64;
+    let scale = if max_speed > 0.0 { grid.min_spacing() / max_speed } else { 0.0 };
+    let solve = SolveReport::default();
+    Projected { solve, max_divergence, relative_divergence: max_divergence * scale, max_speed }
+}
+
+/// `u -= (q(i + e_a) - q(i - e_a)) / 2h`. Needs the ghosts of `q`.
+pub fn subtract_centered_gradient<const D: usize>(u: &mut Field<D>, q: &Field<D>, a: usize, h: f64) {
+    let half_inv_h = (0.5 / h) as Real;
+    u.par_rows(|row: Row<D>, u| {
+        let (up, down) = (q.row(row.up(a)), q.row(row.down(a)));
+        for x in 0..u.len() {
+            u[x] -= half_inv_h * (up[x] - down[x]);
+        }
+    });
+}
