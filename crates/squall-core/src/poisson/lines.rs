@@ -21,10 +21,7 @@ pub(super) struct Buffers {
 
 impl Buffers {
     pub fn new(longest: usize, scratch: usize) -> Self {
-        Buffers {
-            lines: vec![Pair::default(); PAIRS * line_stride(longest)],
-            scratch: vec![Pair::default(); scratch],
-        }
+        Buffers { lines: vec![Pair::default(); PAIRS * line_stride(longest)], scratch: vec![Pair::default(); scratch] }
     }
 
     pub fn bytes(&self) -> usize {
@@ -78,7 +75,7 @@ pub(super) fn gather<C: Columns + ?Sized>(
     for (n, place) in places.iter().enumerate() {
         let (pairs, odd) = columns.row(n)[begin..end].as_chunks::<2>();
         let mut lines = lines[place.slot..].chunks_mut(stride);
-        for (line, [a, b]) in lines.by_ref().zip(pairs) {
+        for ([a, b], line) in pairs.iter().zip(lines.by_ref()) {
             line[0] = Pair::new(a * place.sign, b * place.sign);
         }
         if let ([a], Some(line)) = (odd, lines.next()) {

@@ -13,6 +13,7 @@ mod lines;
 mod spectral;
 mod transform;
 
+pub(crate) use spectral::homogeneous;
 pub use spectral::{Spectral, Symbol};
 
 use crate::field::Field;

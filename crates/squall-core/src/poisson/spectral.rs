@@ -60,7 +60,7 @@ pub struct Spectral<const D: usize> {
     transforms: [Transform; D],
     /// Eigenvalues of the Laplacian along each axis, slot by slot.
     eigenvalues: [Vec<f64>; D],
-    /// What the symbol needs of each axis, slot by slot, and a copy of the last entry for a missing partner.
+    /// What the symbol needs of each axis, slot by slot, and an entry for a missing partner that keeps its zeros zero.
     factors: [Vec<Real>; D],
     workers: Vec<Mutex<Buffers>>,
     rows: RowList,
@@ -166,6 +166,8 @@ impl<const D: usize> Spectral<D> {
     /// Fills the tables from which the multiplier of each mode is made, normalisation included.
     fn set_factors(&mut self, symbol: Symbol) -> Combine {
         let scale = self.scale();
+        // Of the sign of all other factors, so that no sum with it vanishes.
+        let spare = if symbol == Symbol::InverseLaplacian { -1.0 } else { 1.0 };
         for a in 0..D {
             let share = self.transforms[a].scale();
             let factor = |lambda: f64| match symbol {
@@ -180,7 +182,7 @@ impl<const D: usize> Spectral<D> {
             for (f, &lambda) in self.factors[a].iter_mut().zip(&self.eigenvalues[a]) {
                 *f = factor(lambda) as Real;
             }
-            self.factors[a][n] = self.factors[a][n - 1];
+            self.factors[a][n] = spare;
         }
         match symbol {
             Symbol::Exponential { .. } => Combine::Product,
@@ -220,10 +222,10 @@ impl<const D: usize> Spectral<D> {
         for y in (0..count).step_by(2) {
             let (a, b) = data[y * stride..].split_at_mut(stride);
             let a = &mut a[..nx];
-            let mut b = (y + 1 < count).then(|| &mut b[..nx]);
+            let b = (y + 1 < count).then(|| &mut b[..nx]);
             load(transform, from, a, b.as_deref(), line);
             let to = turn(transform, from, line, scratch);
-            store(transform, to, line, a, b.as_deref_mut());
+            store(transform, to, line, a, b);
         }
     }
 
@@ -304,7 +306,7 @@ impl<const D: usize> Spectral<D> {
     fn pair_factors(&self, x: usize, base: Option<Real>, combine: Combine) -> Pair {
         if D == 1 {
             return match combine {
-                Combine::Quotient { .. } => Pair::new(0.0, 0.0),
+                Combine::Quotient { .. } => Pair::new(0.0, self.factors[0][self.layout.cells()[0]]),
                 Combine::Product => Pair::new(1.0, 1.0),
             };
         }

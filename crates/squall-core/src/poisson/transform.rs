@@ -145,14 +145,16 @@ impl Transform {
         };
         let core = if len == 1 {
             Core::Identity
-        } else if kind.is_quarter() && len % 2 == 0 {
+        } else if kind.is_quarter() && len.is_multiple_of(2) {
             Core::Quarter { half: planner.plan_fft_forward(len / 2), w: quarter_twiddles(len) }
         } else {
             Core::Split {
                 forward: planner.plan_fft_forward(len),
                 inverse: planner.plan_fft_inverse(len),
                 w: split_twiddles(kind, len),
-                middle: (len % 2 == 0).then(|| if kind == Kind::Periodic { 1.0 } else { libm::cos(PI / 4.0) as Real }),
+                middle: len
+                    .is_multiple_of(2)
+                    .then(|| if kind == Kind::Periodic { 1.0 } else { libm::cos(PI / 4.0) as Real }),
             }
         };
         let natural = (0..len).map(|slot| Place { slot, sign: 1.0 }).collect();
@@ -425,9 +427,8 @@ mod tests {
                 transform.forward(&mut line, &mut scratch);
                 for slot in 0..n {
                     let k = mode_of(kind, slot, n);
-                    let sum = |part: fn(&Pair) -> Real| {
-                        (0..n).map(|i| part(&x[i]) as f64 * mode(kind, k, i, n)).sum::<f64>()
-                    };
+                    let sum =
+                        |part: fn(&Pair) -> Real| (0..n).map(|i| part(&x[i]) as f64 * mode(kind, k, i, n)).sum::<f64>();
                     let expected = [sum(|z| z.re), sum(|z| z.im)];
                     // |scale| of this mode: the matrix has entries of order 1, so it is found from the larger part.
                     let got = [line[slot].re as f64, line[slot].im as f64];

@@ -1,0 +1,59 @@
+//! The second solve allocates nothing. A binary of its own, because it counts every allocation of the process.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use squall_core::diffuse::{Diffuser, DiffusionScheme};
+use squall_core::poisson::{Spectral, Symbol};
+use squall_core::{At, End, Ends, Field};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes on to the system allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const VALUES: Ends = Ends::Bounded { lo: End::Value(1.0), hi: End::Value(2.0) };
+const FLAT_VALUE: Ends = Ends::Bounded { lo: End::Flat, hi: End::Value(0.0) };
+
+fn count<const D: usize>(cells: [usize; D], ends: [Ends; D]) -> usize {
+    let mut plan = Spectral::new(cells, [0.1; D], ends);
+    let mut diffuser = Diffuser::new(cells, [0.1; D]);
+    let mut field = Field::new(cells, At::Center, ends).unwrap();
+    diffuser.prepare(&field).unwrap();
+    let mut step = || {
+        plan.apply(&mut field, Symbol::InverseLaplacian);
+        diffuser.apply(&mut field, 0.1, DiffusionScheme::Implicit).unwrap();
+        diffuser.apply(&mut field, 0.1, DiffusionScheme::Exact).unwrap();
+    };
+    step();
+    let before = ALLOCATIONS.load(Ordering::SeqCst);
+    for _ in 0..5 {
+        step();
+    }
+    ALLOCATIONS.load(Ordering::SeqCst) - before
+}
+
+#[test]
+fn the_second_solve_allocates_nothing() {
+    // Inside the pool: handing work to a pool from outside allocates in rayon, once in a while.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    pool.install(|| {
+        assert_eq!(count([33], [VALUES]), 0, "1D");
+        assert_eq!(count([64, 37], [Ends::Periodic, VALUES]), 0, "2D");
+        assert_eq!(count([31, 32, 20], [Ends::FLAT, FLAT_VALUE, VALUES]), 0, "3D");
+    });
+}
