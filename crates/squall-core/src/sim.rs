@@ -22,8 +22,8 @@ pub trait Simulation: Send {
     /// Simulated seconds.
     fn time(&self) -> f64;
 
-    /// The longest step that the model wants now, in seconds; `f64::INFINITY` if it does not mind.
-    fn step_limit(&self) -> f64;
+    /// The largest speed along one axis, in cells per second: what a limit on the step is computed from.
+    fn cells_per_second(&self) -> f64;
 
     /// Advances by `dt` seconds.
     fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite>;

@@ -134,7 +134,7 @@ impl<const D: usize> Force<D> for Swirl<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, _: &[Substance<D>]) {
         let Swirl { center, radius, around, outward } = *self;
         let (around, outward) = (now.dt as Real * around, now.dt as Real * outward);
-        add_rows(u, |row, mut u| {
+        add_rows(u, |row, u| {
             let first = grid.position(At::Center, row.index.map(|i| i as usize));
             let mut r: [Real; D] = each(|a| ((first[a] - center[a]) / radius) as Real);
             for x in 0..u[0].len() {
@@ -169,16 +169,15 @@ impl<const D: usize> Force<D> for Stroke<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, _: &[Substance<D>]) {
         let stroke = *self;
         let length2: f64 = (0..D).map(|a| (stroke.to[a] - stroke.from[a]).powi(2)).sum();
-        add_rows(u, |row, mut u| {
+        add_rows(u, |row, u| {
             let mut p = grid.position(At::Center, row.index.map(|i| i as usize));
             let x0 = p[0];
             for x in 0..u[0].len() {
                 p[0] = x0 + x as f64 * grid.spacing[0];
                 let along: f64 = (0..D).map(|a| (p[a] - stroke.from[a]) * (stroke.to[a] - stroke.from[a])).sum();
                 let s = if length2 > 0.0 { (along / length2).clamp(0.0, 1.0) } else { 0.0 };
-                let d2: f64 = (0..D)
-                    .map(|a| (p[a] - stroke.from[a] - s * (stroke.to[a] - stroke.from[a])).powi(2))
-                    .sum();
+                let d2: f64 =
+                    (0..D).map(|a| (p[a] - stroke.from[a] - s * (stroke.to[a] - stroke.from[a])).powi(2)).sum();
                 let bell = libm::expf((-d2 / (2.0 * stroke.radius * stroke.radius)) as Real);
                 for a in 0..D {
                     u[a][x] += now.dt as Real * bell * stroke.force[a];

@@ -39,7 +39,8 @@ fn gradient_noise<const D: usize>(p: [f64; D], period: [i64; D], seed: u64) -> f
         }
         // A gradient with components from -1 to 1, from the bits of one hash.
         let h = hash(c, seed);
-        let g: f64 = (0..D).map(|a| ((h >> (21 * a)) & 0x1f_ffff) as f64 / 1_048_575.5 - 1.0).zip(r).map(|(g, r)| g * r).sum();
+        let g: f64 =
+            (0..D).map(|a| ((h >> (21 * a)) & 0x1f_ffff) as f64 / 1_048_575.5 - 1.0).zip(r).map(|(g, r)| g * r).sum();
         sum += weight * g;
     }
     sum
