@@ -2,7 +2,9 @@
 
 pub mod diagnostic;
 pub mod expr;
+pub mod gallery;
 pub mod scene;
+pub mod schema;
 pub mod setup;
 
 pub use diagnostic::{Problem, SceneError};

@@ -66,7 +66,7 @@ table! {
         model: Model,
         /// Seed of everything random. Default 1.
         seed: u64,
-        /// The box of cells.
+        /// The box of cells. Required.
         grid: Grid,
         /// What bounds the box. Default: slip walls everywhere.
         boundary: Boundary,

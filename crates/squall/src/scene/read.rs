@@ -249,7 +249,8 @@ pub(crate) fn read_keys(
     Some(())
 }
 
-/// Defines a table of a scene: the struct, its reader and its schema from one list of keys. Every key is optional.
+/// Defines a table of a scene: the struct, its reader and its schema from one list of keys. Every key may be absent;
+/// a description that ends in "Required." makes the schema ask for it.
 macro_rules! table {
     ($($(#[doc = $doc:literal])+ pub struct $Name:ident { $($(#[doc = $text:literal])+ $field:ident: $T:ty,)* })+) => { $(
         $(#[doc = $doc])+
@@ -271,16 +272,23 @@ macro_rules! table {
 
             fn schema() -> serde_json::Value {
                 let mut properties = serde_json::Map::new();
+                let mut required: Vec<&str> = Vec::new();
                 $({
+                    let key = plain_key(stringify!($field));
+                    let text = [$($text.trim()),+].join(" ");
+                    if text.ends_with("Required.") {
+                        required.push(key);
+                    }
                     let mut schema = <$T>::schema();
-                    schema["description"] = [$($text.trim()),+].join(" ").into();
-                    properties.insert(plain_key(stringify!($field)).into(), schema);
+                    schema["description"] = text.into();
+                    properties.insert(key.into(), schema);
                 })*
                 let description = [$($doc.trim()),+].join(" ");
                 serde_json::json!({
                     "type": "object",
                     "description": description,
                     "properties": properties,
+                    "required": required,
                     "additionalProperties": false
                 })
             }
@@ -323,7 +331,8 @@ macro_rules! choices {
             }
 
             fn schema() -> serde_json::Value {
-                serde_json::json!({ "enum": Self::WORDS })
+                let words = [$(serde_json::json!({ "const": $word, "description": ([$($text.trim()),+].join(" ")) })),+];
+                serde_json::json!({ "oneOf": words })
             }
         }
     )+ };
