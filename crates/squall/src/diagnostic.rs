@@ -193,7 +193,7 @@ pub fn plain(diagnostic: &dyn Diagnostic) -> String {
     // Writing to a string cannot fail, and a half-written report is better than none.
     let _ = GraphicalReportHandler::new_themed(GraphicalTheme::none())
         .with_width(100)
-        .with_context_lines(0)
+        .with_context_lines(1)
         .render_report(&mut text, diagnostic);
     text
 }
@@ -254,6 +254,14 @@ impl Fix<'_> {
         if let Some(problem) = self.0 {
             problem.help = Some(help.into());
         }
+    }
+}
+
+/// A number as one would write it: large and tiny ones with an exponent.
+pub(crate) fn number(value: f64) -> String {
+    match value.abs() {
+        a if a == 0.0 || (1e-4..1e9).contains(&a) => format!("{value}"),
+        _ => format!("{value:e}"),
     }
 }
 

@@ -69,6 +69,9 @@ enum Node {
     Power(usize, i32),
 }
 
+/// How the message about an unknown variable ends.
+pub(crate) const UNKNOWN: &str = "is not known here";
+
 /// Why an expression cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]

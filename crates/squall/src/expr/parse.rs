@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::ops::{Binary, Unary, function_names, powi};
-use super::{CONSTANTS, Expr, ExprError, MAX_LENGTH, MAX_VARIABLES, Node};
+use super::{CONSTANTS, Expr, ExprError, MAX_LENGTH, MAX_VARIABLES, Node, UNKNOWN};
 use crate::diagnostic::nearest;
 
 /// Deepest nesting. Far more than anyone writes, far less than a thread's stack holds.
@@ -17,7 +17,11 @@ pub(super) fn parse(text: &str, allowed: &[String]) -> Result<Expr, ExprError> {
     let tokens = tokens(text)?;
     let mut parser = Parser { text, tokens, next: 0, depth: 0, allowed, variables: Vec::new(), nodes: Vec::new() };
     if parser.tokens.is_empty() {
-        return Err(error("the expression is empty", 0..text.len(), Some("write a number, for example 0".into())));
+        return Err(ExprError {
+            message: "the expression is empty".into(),
+            position: None,
+            help: Some("write a number, for example \"0\"".into()),
+        });
     }
     parser.comparison()?;
     if let Some((token, place)) = parser.peek() {
@@ -329,7 +333,7 @@ impl<'a> Parser<'a> {
             Some(best) => format!("did you mean `{best}`?"),
             None => format!("known here: {}", names().collect::<Vec<_>>().join(", ")),
         };
-        error(format!("`{name}` is not known here"), place, Some(help))
+        error(format!("`{name}` {UNKNOWN}"), place, Some(help))
     }
 }
 

@@ -352,22 +352,34 @@ table! {
 }
 
 /// Advice for keys that people write although they are called otherwise here.
-pub(crate) fn often_meant(place: &str, key: &str) -> Option<&'static str> {
+pub(crate) fn often_meant(place: &str, key: &str) -> Option<String> {
     let first = place.split('.').next().unwrap_or("");
-    Some(match (first, key) {
+    let advice = match (first, key) {
         ("force", "gravity") => {
             "gravity only adds pressure to a fluid of one density: use `buoyancy` to make smoke rise, or \
              `uniform = [0.0, -9.81]` if you do mean a force that is the same everywhere"
         }
         ("source", "substance") => "say what is emitted by `set = { density = 1.0 }` or `rate = { density = 2.0 }`",
+        ("source", "circle" | "disc" | "disk" | "ball") => "did you mean `sphere`? In 2D it is a disc",
+        ("source", "rectangle" | "rect" | "cube") => "did you mean `box`?",
         ("grid", "resolution") => "did you mean `cells`?",
         ("boundary", "left" | "right") => "write x = { lo = \"slip\", hi = \"open\" }: lo is left, hi is right",
         ("boundary", "bottom" | "top") => "write y = { lo = \"slip\", hi = \"open\" }: lo is the bottom, hi the top",
+        ("boundary", "inflow" | "moving") => {
+            "say at which end: { lo = { inflow = [0.0, 0.5] }, hi = \"open\" }, or { hi = { moving = [1.0, 0.0] } }"
+        }
         ("time", "duration" | "seconds") => "give the number of `frames`: seconds times `fps`",
         ("", "substances") => "write one table per substance: [substance.density]",
         ("", "smoke" | "density" | "temperature") => "substances are tables of their own: [substance.density]",
         ("output", "height") => "the height follows from `width` and the shape of the box",
         ("solver", "dt") => "did you mean `max_dt`?",
+        // In TOML, keys below a [table] belong to it.
+        (_, "description" | "model" | "seed") => return Some(format!("`{key}` belongs above the first [table]")),
+        (_, "source" | "force") => return Some(format!("`{key}` is a list of its own: begin it with [[{key}]]")),
+        (_, "grid" | "boundary" | "fluid" | "substance" | "solver" | "time" | "output" | "picture") => {
+            return Some(format!("`{key}` is a table of its own: begin it with [{key}]"));
+        }
         _ => return None,
-    })
+    };
+    Some(advice.to_owned())
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::tree::{Node, Value};
-use crate::diagnostic::{Problems, Spanned, did_you_mean};
+use crate::diagnostic::{Problems, Spanned, did_you_mean, number};
 
 /// Longest text in a scene, in characters.
 const MAX_TEXT: usize = 4000;
@@ -65,9 +65,9 @@ impl Read for f64 {
         if value.is_finite() && value.abs() <= MAX_NUMBER {
             return Some(value);
         }
-        let message = format!("`{}` must be a finite number, not {value}", reader.key());
-        let help = format!("numbers may be as large as {MAX_NUMBER:e}");
-        reader.problems.error(node.span, message, "not a usable number").help(help);
+        let message = format!("`{}` must be a usable number, not {}", reader.key(), number(value));
+        let help = format!("numbers lie between -{MAX_NUMBER:e} and {MAX_NUMBER:e}");
+        reader.problems.error(node.span, message, "infinite, undefined or too large").help(help);
         None
     }
     fn schema() -> Json {
@@ -119,8 +119,13 @@ impl Read for String {
 
 impl<T: Read> Read for Vec<T> {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
-        let Value::List(items) = &node.value else {
-            return reader.wrong(node, "a list", "lists are written [1.0, 2.0]");
+        let items = match &node.value {
+            Value::List(items) => items,
+            Value::Table(_) => {
+                let help = format!("write [[{}]] with two brackets: there may be several", reader.key());
+                return reader.wrong(node, "a list", &help);
+            }
+            _ => return reader.wrong(node, "a list", "lists are written [1.0, 2.0]"),
         };
         if items.len() > MAX_LIST {
             let message = format!("`{}` has {} entries; at most {MAX_LIST} are allowed", reader.key(), items.len());
@@ -239,7 +244,7 @@ pub(crate) fn read_keys(
                 false => format!("unknown key `{}` in `{place}`", entry.key),
             };
             let help = match super::often_meant(&place, &entry.key) {
-                Some(advice) => advice.to_owned(),
+                Some(advice) => advice,
                 None => did_you_mean(&entry.key, keys, "keys here"),
             };
             reader.problems.error(entry.key_span, message, "not a key").help(help);

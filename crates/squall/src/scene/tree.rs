@@ -2,7 +2,7 @@
 
 use toml::de::{DeTable, DeValue};
 
-use crate::diagnostic::{Problems, Sources, Span};
+use crate::diagnostic::{Problems, Sources, Span, number};
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Node {
         match &self.value {
             Value::Bool(b) => format!("`{b}`"),
             Value::Int(i) => format!("the number {i}"),
-            Value::Float(f) => format!("the number {f}"),
+            Value::Float(f) => format!("the number {}", if f.fract() == 0.0 { format!("{f:?}") } else { number(*f) }),
             Value::Text(s) if s.chars().count() <= 40 => format!("the text {s:?}"),
             Value::Text(_) => "a text".to_owned(),
             Value::Date(d) => format!("the date {d}"),
@@ -55,15 +55,36 @@ pub(crate) fn parse(text: &str, source: usize, problems: &mut Problems<'_>) -> O
         }
         Err(e) => {
             let span = e.span().map(|s| clip(text, s, source));
-            let message = format!("not valid TOML: {}", e.message().trim().replace('\n', "; "));
-            let help = "text needs quotes, tables are written [name], lists [1.0, 2.0], decimal numbers with a point";
+            let (message, help) = syntax(text, e.message().trim(), span);
             problems.error(span, message, "here").help(help);
             None
         }
     }
 }
 
-/// A span that lies on character boundaries of `text` and is never beyond it.
+/// The parser's words in ours, with the commonest reason for each.
+fn syntax(text: &str, message: &str, span: Option<Span>) -> (String, &'static str) {
+    let culprit = span.and_then(|s| text.get(s.start..s.end)).unwrap_or("");
+    let before = span.and_then(|s| text.get(..s.start)).unwrap_or("");
+    if message.contains("duplicate key") {
+        let help =
+            "each key and each [table] appears once; several sources or forces are written [[source]], [[force]]";
+        (format!("`{culprit}` is given twice"), help)
+    } else if message.contains("must be quoted") {
+        (format!("the text `{culprit}` needs quotes"), "write it as \"text\"")
+    } else if message.contains("unclosed array") {
+        ("this list is never closed".to_owned(), "add a `]`")
+    } else if culprit.starts_with(',') && before.ends_with(|c: char| c.is_ascii_digit()) {
+        ("did not expect a comma".to_owned(), "write decimal numbers with a point: 0.1")
+    } else if message.contains("key with no value") {
+        ("expected `key = value`".to_owned(), "lines are `key = value`, `[table]`, or comments that begin with #")
+    } else {
+        let help = "text needs quotes, tables are written [name], lists [1.0, 2.0], decimal numbers with a point";
+        (format!("not valid TOML: {}", message.replace('\n', "; ")), help)
+    }
+}
+
+/// A span that covers at least one character of `text`, where there is one, and is never beyond it.
 fn clip(text: &str, span: std::ops::Range<usize>, source: usize) -> Span {
     let mut start = span.start.min(text.len());
     while !text.is_char_boundary(start) {
@@ -72,6 +93,13 @@ fn clip(text: &str, span: std::ops::Range<usize>, source: usize) -> Span {
     let mut end = span.end.clamp(start, text.len());
     while !text.is_char_boundary(end) {
         end += 1;
+    }
+    // An empty span shows nothing: take the next character, or the last one at the end of a line.
+    if start == end {
+        match text[start..].chars().next() {
+            Some(c) if c != '\n' && c != '\r' => end += c.len_utf8(),
+            _ => start -= text[..start].chars().next_back().filter(|c| *c != '\n').map_or(0, char::len_utf8),
+        }
     }
     Span { source, start, end }
 }
@@ -134,11 +162,19 @@ pub(crate) fn apply_override(root: &mut Node, text: &str, source: usize, problem
         let key_span = Span { source, start: start + lead, end: start + lead + key.len() };
         start += part.len() + 1;
         if key.is_empty() {
-            problems.error(whole, "a key is empty", "").help("for example --set fluid.viscosity=1e-4");
+            problems
+                .error(whole, "the override has an empty key", "expected key=value")
+                .help("for example --set fluid.viscosity=1e-4");
             return;
         }
         let kind = at.kind();
         at = match &mut at.value {
+            Value::Table(entries) if entries.is_empty() && key.parse::<usize>().is_ok() => {
+                let list = path[..key_span.start].trim_end_matches(['.', ' ']);
+                let message = format!("there is no entry {key} in `{list}`");
+                problems.error(key_span, message, "no such entry").help(format!("the scene has no [[{list}]] yet"));
+                return;
+            }
             Value::Table(entries) => {
                 let index = entries.iter().position(|e| e.key == key).unwrap_or_else(|| {
                     let node = Node { span: key_span, value: Value::Table(Vec::new()) };

@@ -1,7 +1,7 @@
 //! What only the scene as a whole can show: flows that do not add up, emitters that reach nothing, boxes too large.
 
 use super::*;
-use crate::diagnostic::{Problem, Problems, Sources};
+use crate::diagnostic::{Problem, Problems, Sources, Span};
 use crate::scene;
 
 pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
@@ -47,8 +47,22 @@ fn net_inflow(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_
             ),
         };
         let message = format!("{} {unit} of fluid {verb} the box and no side is open", net.abs());
-        problems.error(file.boundary.as_ref().map(|b| b.span), message, "these sides").help(help);
+        problems.error(first_inflow(file), message, "here").help(help);
     }
+}
+
+/// Where the first inflow was written.
+fn first_inflow(file: &scene::SceneFile) -> Option<Span> {
+    let sides = file.boundary.as_deref()?;
+    let pairs = [&sides.x, &sides.y, &sides.z].into_iter().flatten().filter_map(|ends| match &ends.value {
+        scene::AxisEnds::Pair(pair) => Some(pair),
+        _ => None,
+    });
+    let mut sides = pairs.flat_map(|pair| [&pair.lo, &pair.hi]).flatten();
+    sides.find_map(|side| match &side.value {
+        scene::Side::Special(special) => special.inflow.as_ref().map(|v| v.span),
+        scene::Side::Plain(_) => None,
+    })
 }
 
 /// Lower and upper corner of a shape.
@@ -138,11 +152,14 @@ pub(super) fn budget(setup: &Setup, file: &scene::SceneFile, sources: &Sources) 
     }
     let mut problems = Problems::new(sources);
     let place = file.grid.as_ref().and_then(|g| g.cells.as_ref()).map(|c| c.span);
-    // Velocity, pressure and one substance, each twice, in 32 bits: a lower bound.
-    let bytes = cells * 4 * 2 * (setup.dimensions() as u128 + 1 + setup.substances.len().max(1) as u128);
+    // Velocity, pressure and the substances, each twice, in 32 bits: a lower bound.
+    let bytes = cells * 4 * 2 * (setup.dimensions() as u128 + 1 + setup.substances.len() as u128);
+    let shrink = (MAX_CELLS as f64 / cells as f64).powf(1.0 / setup.dimensions() as f64);
+    let fits: Vec<usize> = setup.grid.cells.iter().map(|&n| ((n as f64 * shrink) as usize).max(1)).collect();
     let message = format!("{cells} cells are more than Squall computes (at most {MAX_CELLS})");
-    problems
-        .error(place, message, "too many cells")
-        .help(format!("this would take at least {} GiB of memory: halve the counts", bytes >> 30));
+    problems.error(place, message, "too many cells").help(format!(
+        "they would take at least {} GiB of memory; the most in this shape is about {fits:?}",
+        bytes >> 30
+    ));
     problems.errors.pop()
 }

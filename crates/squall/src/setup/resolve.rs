@@ -1,7 +1,7 @@
 //! From what was typed to what is meant: defaults, units, and a message for everything that cannot be.
 
 use super::*;
-use crate::diagnostic::{Problem, Problems, SceneError, Span, Spanned, did_you_mean};
+use crate::diagnostic::{Problem, Problems, SceneError, Span, Spanned, did_you_mean, nearest};
 use crate::scene::{self, NumberOrText, OneOrMany, PlainSide, Scene, SubstanceEnds, tree::inside_text};
 
 /// Names that mean something already, besides functions and constants.
@@ -39,6 +39,9 @@ const MAX_PIXELS: u64 = 16_384;
 const MAX_FRAMES: u64 = 1_000_000;
 
 type Vector = Option<Spanned<Vec<Spanned<f64>>>>;
+/// Stands for a default where there is none; never seen, since an error was reported.
+const REQUIRED: f64 = f64::NAN;
+
 type Number = Option<Spanned<f64>>;
 
 impl Setup {
@@ -367,7 +370,10 @@ impl Resolver<'_> {
             let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
             let help = match names.is_empty() {
                 true => format!("the scene has no substances yet: add [substance.{}]", short(name)),
-                false => did_you_mean(name, &names, "substances"),
+                false => match nearest(name, names.iter().copied()) {
+                    Some(best) => format!("did you mean `{best}`?"),
+                    None => format!("{}; or add [substance.{}]", did_you_mean(name, &names, "substances"), short(name)),
+                },
             };
             self.problems
                 .error(name.span, format!("there is no substance `{}`", short(name)), "not a substance")
@@ -394,7 +400,7 @@ impl Resolver<'_> {
             let radius = self.required(&s.radius, s.span, &key, "radius", "0.05");
             (center & radius).then(|| Shape::Sphere {
                 center: self.vector(&s.center, &format!("{key}.center")),
-                radius: self.positive(&s.radius, 1.0, &format!("{key}.radius")),
+                radius: self.positive(&s.radius, REQUIRED, &format!("{key}.radius")),
             })
         } else if let Some(b) = &shape.r#box {
             let key = format!("{key}.box");
@@ -421,7 +427,7 @@ impl Resolver<'_> {
             (from & to & radius).then(|| Shape::Capsule {
                 from: self.vector(&c.from, &format!("{key}.from")),
                 to: self.vector(&c.to, &format!("{key}.to")),
-                radius: self.positive(&c.radius, 1.0, &format!("{key}.radius")),
+                radius: self.positive(&c.radius, REQUIRED, &format!("{key}.radius")),
             })
         }
     }
@@ -435,7 +441,7 @@ impl Resolver<'_> {
             advect_with: s.advect_with.as_deref().copied().unwrap_or(AdvectWith::Face),
             tracer: s.tracer.as_deref().copied().unwrap_or(Tracer::Auto),
             diffusion: s.diffusion.as_deref().copied().unwrap_or(Diffusion::Implicit),
-            filter: s.filter.as_ref().map(|_| self.between(&s.filter, 0.0, 1.0, 0.0, "solver.filter")),
+            filter: s.filter.as_ref().map(|_| self.between(&s.filter, 0.0, 1.0, REQUIRED, "solver.filter")),
             cfl: self.between(&s.cfl, 0.01, 1000.0, 2.0, "solver.cfl"),
             max_dt: self.positive(&s.max_dt, f64::INFINITY, "solver.max_dt"),
             steps_per_frame: self.count(&s.steps_per_frame, 1, 1000, 1, "solver.steps_per_frame"),

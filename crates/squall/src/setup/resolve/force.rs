@@ -83,7 +83,7 @@ impl Resolver<'_> {
         whole.then(|| ForceKind::Vortex {
             center: self.vector(&v.center, &format!("{key}.center")),
             axis: self.vortex_axis(&v.axis, &key),
-            radius: self.positive(&v.radius, 1.0, &format!("{key}.radius")),
+            radius: self.positive(&v.radius, REQUIRED, &format!("{key}.radius")),
             strength: value(&v.strength, 0.0),
         })
     }
@@ -128,7 +128,7 @@ impl Resolver<'_> {
             & self.required(&r.strength, r.span, &key, "strength", "1.0");
         whole.then(|| ForceKind::Radial {
             center: self.vector(&r.center, &format!("{key}.center")),
-            radius: self.positive(&r.radius, 1.0, &format!("{key}.radius")),
+            radius: self.positive(&r.radius, REQUIRED, &format!("{key}.radius")),
             strength: value(&r.strength, 0.0),
         })
     }

@@ -62,10 +62,10 @@ impl Resolver<'_> {
             None => default,
             Some((OneOrMany::One(name), _)) => {
                 if !MAPS.contains(&name.as_str()) {
-                    let help = format!(
-                        "{}; or give a list of colours: [\"#000000\", \"#ff8800\"]",
-                        did_you_mean(name, MAPS, "maps")
-                    );
+                    let mut help = did_you_mean(name, MAPS, "maps");
+                    if nearest(name, MAPS.iter().copied()).is_none() {
+                        help += "; or give your own colours: [\"#000000\", \"#ff8800\"]";
+                    }
                     self.problems
                         .error(name.span, format!("there is no colour map \"{}\"", short(name)), "not a colour map")
                         .help(help);
@@ -75,7 +75,11 @@ impl Resolver<'_> {
             Some((OneOrMany::Many(colors), span)) => {
                 if colors.len() < 2 {
                     self.problems
-                        .error(span, format!("`picture.map` has {}", entries(colors.len())), "at least 2 colours")
+                        .error(
+                            span,
+                            format!("`picture.map` has {}; a ramp needs 2", entries(colors.len())),
+                            "at least 2 colours",
+                        )
                         .help("for example [\"#000000\", \"#ff8800\"]");
                 }
                 ColorMap::Ramp(colors.iter().map(|c| self.color(c)).collect())
@@ -106,7 +110,7 @@ impl Resolver<'_> {
             Some((OneOrMany::Many(colors), span)) => match colors.as_slice() {
                 [top, bottom] => [self.color(top), self.color(bottom)],
                 _ => {
-                    let message = format!("`picture.background` has {}", entries(colors.len()));
+                    let message = format!("`picture.background` has {}; it takes 1 colour or 2", entries(colors.len()));
                     self.problems
                         .error(span, message, "one colour, or [top, bottom]")
                         .help("for example [\"#202840\", \"#101018\"]");

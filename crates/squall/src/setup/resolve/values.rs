@@ -1,6 +1,7 @@
 //! Numbers, vectors, colours and expressions, each with its bounds.
 
 use super::*;
+use crate::diagnostic::number;
 use crate::expr::Expr;
 
 impl Resolver<'_> {
@@ -46,9 +47,9 @@ impl Resolver<'_> {
         match typed {
             Some(v) if ok(v.value) => v.value,
             Some(v) => {
-                let fix = self.problems.error(v.span, format!("`{key}` {rule}, but is {}", v.value), label);
+                let fix = self.problems.error(v.span, format!("`{key}` {rule}, but is {}", number(v.value)), label);
                 if default.is_finite() {
-                    fix.help(format!("the default is {default}"));
+                    fix.help(format!("the default is {}", number(default)));
                 }
                 default
             }
@@ -118,7 +119,9 @@ impl Resolver<'_> {
             Ok(expr) => match expr.constant() {
                 Some(value) if value.is_finite() => Formula::Number(f64::from(value)),
                 Some(value) => {
-                    self.problems.error(typed.span, format!("`{key}` is {value} everywhere"), "not a finite number");
+                    self.problems
+                        .error(typed.span, format!("`{key}` is {value} everywhere"), "not a finite number")
+                        .help("is something divided by zero, or a number too large?");
                     Formula::Number(0.0)
                 }
                 None => Formula::Expression(expr),
@@ -127,9 +130,13 @@ impl Resolver<'_> {
                 let span =
                     e.position.clone().map_or(typed.span, |p| inside_text(self.problems.sources, typed.span, text, p));
                 let name = e.position.clone().and_then(|p| text.get(p)).unwrap_or("");
-                let help = if self.d == 2 && ["z", "w", "noise_z"].contains(&name) {
+                let unknown = e.message.ends_with(crate::expr::UNKNOWN);
+                let help = if unknown && self.d == 2 && ["z", "w", "noise_z"].contains(&name) {
                     Some("this scene is 2D; give `grid.cells` three entries to have a z axis".to_owned())
-                } else if known == Known::Start && self.variables(Known::Everything).iter().any(|v| v == name) {
+                } else if unknown
+                    && known == Known::Start
+                    && self.variables(Known::Everything).iter().any(|v| v == name)
+                {
                     Some("at the start only the position (x, y, z) and noise are known".to_owned())
                 } else {
                     e.help
