@@ -374,6 +374,24 @@ fn no_mutation_of_a_scene_makes_the_reader_panic() {
 }
 
 #[test]
+fn deep_nesting_is_refused_without_overflow() {
+    for n in [200, 20_000, 200_000] {
+        for text in [
+            format!("seed = {}", "[".repeat(n)),
+            format!("seed = {}1{}", "[".repeat(n), "]".repeat(n)),
+            format!("seed = {}", "{a=".repeat(n)),
+            format!("{}seed = 1", "a.".repeat(n)),
+            format!("[{}seed]", "a.".repeat(n)),
+        ] {
+            assert!(Scene::parse("deep", &text, &[]).is_err(), "{}", &text[..20]);
+        }
+        let path = format!("{}a=1", "a.".repeat(n));
+        assert!(Scene::parse("deep", FULL, &[path]).is_err());
+        assert!(Scene::parse("deep", FULL, &[format!("seed={}", "[".repeat(n))]).is_err());
+    }
+}
+
+#[test]
 fn no_mutation_of_an_override_or_an_expression_makes_the_reader_panic() {
     let mut random = Random(2);
     let pieces = [

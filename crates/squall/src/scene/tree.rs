@@ -4,6 +4,11 @@ use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Problems, Sources, Span, number};
 
+/// Longest override, in bytes.
+const MAX_OVERRIDE: usize = 10_000;
+/// Most keys in the path of an override. TOML's own parser limits the file in the same way.
+const MAX_DEPTH: usize = 32;
+
 /// A value and where it was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -151,6 +156,10 @@ pub(crate) fn apply_override(root: &mut Node, text: &str, source: usize, problem
             .help("for example --set fluid.viscosity=1e-4");
         return;
     };
+    if text.len() > MAX_OVERRIDE || path.split('.').count() > MAX_DEPTH {
+        problems.error(None, "an override is too long", "").help("for example --set fluid.viscosity=1e-4");
+        return;
+    }
     let offset = path.len() + 1;
     let Some(value) = override_value(value_text, offset, source, problems) else { return };
 
