@@ -58,6 +58,18 @@ impl Sources {
     }
 }
 
+/// Most errors that are reported at once: a file with thousands has one cause.
+const MAX_SHOWN: usize = 20;
+/// Longest line of a file that is shown in a message, in bytes.
+const MAX_LINE: usize = 500;
+/// Longest message, in characters.
+const MAX_MESSAGE: usize = 500;
+
+/// A message that cannot flood or confuse a terminal, whatever the scene put into it.
+fn tame(text: &str) -> String {
+    text.chars().take(MAX_MESSAGE).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 /// One mistake or one warning: what, where, and what to do about it.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -66,12 +78,29 @@ pub struct Problem {
     help: Option<String>,
     severity: Severity,
     place: Option<(Arc<NamedSource<String>>, Span)>,
+    /// Whether its line is short enough to be shown.
+    shown: bool,
 }
 
 impl Problem {
     fn new(sources: &Sources, span: Option<Span>, severity: Severity, message: String, label: String) -> Self {
         let place = span.and_then(|span| Some((sources.get(span)?, span)));
-        Problem { message, label, help: None, severity, place }
+        let (message, label) = (tame(&message), tame(&label));
+        let mut problem = Problem { message, label, help: None, severity, place, shown: true };
+        problem.shown = problem.line_length() <= MAX_LINE;
+        if let (false, Some((file, line, column))) = (problem.shown, problem.location()) {
+            problem.message = format!("{} ({file}, line {line}, column {column})", problem.message);
+        }
+        problem
+    }
+
+    /// Length in bytes of the lines that the culprit stands on.
+    fn line_length(&self) -> usize {
+        let Some((source, span)) = &self.place else { return 0 };
+        let text = source.inner().as_bytes();
+        let before = text[..span.start].iter().rev().take_while(|b| **b != b'\n').count();
+        let after = text[span.end..].iter().take_while(|b| **b != b'\n').count();
+        before + (span.end - span.start) + after
     }
 
     /// What is wrong, in one sentence.
@@ -111,11 +140,11 @@ impl Diagnostic for Problem {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.place.as_ref().map(|(source, _)| source as &dyn SourceCode)
+        self.place.as_ref().filter(|_| self.shown).map(|(source, _)| source as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let (_, span) = self.place.as_ref()?;
+        let (_, span) = self.place.as_ref().filter(|_| self.shown)?;
         let label = (!self.label.is_empty()).then(|| self.label.clone());
         Some(Box::new(std::iter::once(LabeledSpan::new(label, span.start, span.end - span.start))))
     }
@@ -129,8 +158,10 @@ pub enum SceneError {
     Invalid {
         /// The name of the scene file.
         file: String,
-        /// Every mistake found; never empty.
+        /// The mistakes found, at most 20 of them; never empty.
         problems: Vec<Problem>,
+        /// How many there are in all.
+        count: usize,
     },
     /// The scene is well formed but asks for more than Squall is willing to do.
     Budget(Problem),
@@ -158,7 +189,10 @@ impl fmt::Display for SceneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self, self.single()) {
             (_, Some(one)) => one.fmt(f),
-            (SceneError::Invalid { file, problems }, None) => write!(f, "{file} has {} mistakes", problems.len()),
+            (SceneError::Invalid { file, problems, count }, None) if *count > problems.len() => {
+                write!(f, "{file} has {count} mistakes; here are the first {}", problems.len())
+            }
+            (SceneError::Invalid { file, count, .. }, None) => write!(f, "{file} has {count} mistakes"),
             (SceneError::Budget(problem), None) => problem.fmt(f),
         }
     }
@@ -204,11 +238,13 @@ pub(crate) struct Problems<'a> {
     pub sources: &'a Sources,
     pub errors: Vec<Problem>,
     pub warnings: Vec<Problem>,
+    /// Errors in all, kept or not.
+    count: usize,
 }
 
 impl<'a> Problems<'a> {
     pub fn new(sources: &'a Sources) -> Self {
-        Problems { sources, errors: Vec::new(), warnings: Vec::new() }
+        Problems { sources, errors: Vec::new(), warnings: Vec::new(), count: 0 }
     }
 
     /// Adds an error; `label` stands under the caret.
@@ -218,6 +254,10 @@ impl<'a> Problems<'a> {
         message: impl Into<String>,
         label: impl Into<String>,
     ) -> Fix<'_> {
+        self.count += 1;
+        if self.errors.len() == MAX_SHOWN {
+            return Fix(None);
+        }
         let problem = Problem::new(self.sources, span.into(), Severity::Error, message.into(), label.into());
         self.errors.push(problem);
         Fix(self.errors.last_mut())
@@ -240,7 +280,7 @@ impl<'a> Problems<'a> {
         if self.errors.is_empty() {
             Ok(self.warnings)
         } else {
-            Err(SceneError::Invalid { file: self.sources.name().to_owned(), problems: self.errors })
+            Err(SceneError::Invalid { file: self.sources.name().to_owned(), problems: self.errors, count: self.count })
         }
     }
 }
@@ -252,7 +292,7 @@ impl Fix<'_> {
     /// Says how to put it right.
     pub fn help(self, help: impl Into<String>) {
         if let Some(problem) = self.0 {
-            problem.help = Some(help.into());
+            problem.help = Some(tame(&help.into()));
         }
     }
 }
@@ -269,6 +309,10 @@ pub(crate) fn number(value: f64) -> String {
 pub(crate) fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Case and the choice of separator are the commonest slips, so they cost nothing.
     let plain = |s: &str| s.chars().filter(|c| !"_- ".contains(*c)).flat_map(char::to_lowercase).collect::<String>();
+    // What is longer than any of our words is none of them, and comparing it would be slow.
+    if typed.len() > 60 {
+        return None;
+    }
     let typed = plain(typed);
     let (distance, best) = candidates
         .into_iter()

@@ -392,6 +392,29 @@ fn deep_nesting_is_refused_without_overflow() {
 }
 
 #[test]
+fn huge_and_hostile_files_get_a_short_answer_quickly() {
+    let start = std::time::Instant::now();
+    let megabyte = 1_000_000;
+    for text in [
+        "x".repeat(megabyte),
+        format!("{} = 1", "x".repeat(megabyte)),
+        format!("[substance.{}]\n[grid]\ncells = [2, 2]", "x".repeat(megabyte)),
+        format!("description = \"{}\"", "\\u001b[31m".repeat(megabyte / 10)),
+        (0..megabyte / 10).map(|i| format!("k{i} = 1\n")).collect(),
+        (0..megabyte / 20).map(|i| format!("[[force]]\na{i}=1\n")).collect(),
+        format!("[grid]\ncells = [{}]", "1,".repeat(megabyte / 2)),
+        "\"\\u001b[2J\" = 1".to_owned(),
+    ] {
+        let error = Scene::parse("huge", &text, &[]).and_then(|s| s.setup()).unwrap_err();
+        let report = squall::diagnostic::plain(&error);
+        assert!(report.len() < 20_000, "{} bytes", report.len());
+        assert!(!error.to_string().contains('\u{1b}'));
+    }
+    // Each takes some hundredths of a second; the bound only catches what grows with the square of the size.
+    assert!(start.elapsed().as_secs() < 16);
+}
+
+#[test]
 fn no_mutation_of_an_override_or_an_expression_makes_the_reader_panic() {
     let mut random = Random(2);
     let pieces = [
