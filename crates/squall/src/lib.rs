@@ -1,1 +1,24 @@
 //! Scene files, the run loop and the gallery of Squall.
+//!
+//! A scene passes through three forms, never mixed: [`Scene`], what was typed; [`Setup`], what is meant, with every
+//! default filled in and every value checked; and the simulation that is built from it.
+//!
+//! ```
+//! let text = "[grid]\ncells = [64, 96]\n[substance.density]\ninitial = \"y < 0.2\"";
+//! let scene = squall::Scene::parse("smoke.toml", text, &["time.frames=10".to_owned()])?;
+//! let (setup, warnings) = scene.setup()?;
+//! assert_eq!((setup.dimensions(), setup.time.frames), (2, 10));
+//! assert!(warnings.is_empty());
+//! # Ok::<(), squall::SceneError>(())
+//! ```
+
+pub mod diagnostic;
+pub mod expr;
+pub mod gallery;
+pub mod scene;
+pub mod schema;
+pub mod setup;
+
+pub use diagnostic::{Problem, SceneError};
+pub use scene::Scene;
+pub use setup::Setup;

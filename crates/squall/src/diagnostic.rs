@@ -1,0 +1,331 @@
+//! What is wrong with a scene, where, and how to put it right.
+
+use std::fmt;
+use std::sync::Arc;
+
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, Severity, SourceCode};
+
+/// A stretch of text in one of the [`Sources`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// Which text: 0 is the scene file, the others are overrides.
+    pub source: usize,
+    /// Offset of the first byte.
+    pub start: usize,
+    /// Offset behind the last byte.
+    pub end: usize,
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spanned<T> {
+    /// The value.
+    pub value: T,
+    /// Where it was written.
+    pub span: Span,
+}
+
+impl<T> std::ops::Deref for Spanned<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// The texts that a scene was read from: the file, then each override.
+#[derive(Clone, Debug, Default)]
+pub struct Sources(Vec<Arc<NamedSource<String>>>);
+
+impl Sources {
+    /// Adds a text and gives its number.
+    pub(crate) fn add(&mut self, name: &str, text: &str) -> usize {
+        self.0.push(Arc::new(NamedSource::new(name, text.to_owned())));
+        self.0.len() - 1
+    }
+
+    /// The name of the scene file.
+    pub fn name(&self) -> &str {
+        self.0.first().map_or("scene", |s| s.name())
+    }
+
+    /// What was written there.
+    pub(crate) fn text(&self, span: Span) -> &str {
+        self.0.get(span.source).and_then(|s| s.inner().get(span.start..span.end)).unwrap_or("")
+    }
+
+    fn get(&self, span: Span) -> Option<Arc<NamedSource<String>>> {
+        self.0.get(span.source).cloned()
+    }
+}
+
+/// Most errors that are reported at once: a file with thousands has one cause.
+const MAX_SHOWN: usize = 20;
+/// Longest line of a file that is shown in a message, in bytes.
+const MAX_LINE: usize = 500;
+/// Longest message, in characters.
+const MAX_MESSAGE: usize = 500;
+
+/// A message that cannot flood or confuse a terminal, whatever the scene put into it.
+fn tame(text: &str) -> String {
+    text.chars().take(MAX_MESSAGE).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// One mistake or one warning: what, where, and what to do about it.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    message: String,
+    label: String,
+    help: Option<String>,
+    severity: Severity,
+    place: Option<(Arc<NamedSource<String>>, Span)>,
+    /// Whether its line is short enough to be shown.
+    shown: bool,
+}
+
+impl Problem {
+    fn new(sources: &Sources, span: Option<Span>, severity: Severity, message: String, label: String) -> Self {
+        let place = span.and_then(|span| Some((sources.get(span)?, span)));
+        let (message, label) = (tame(&message), tame(&label));
+        let mut problem = Problem { message, label, help: None, severity, place, shown: true };
+        problem.shown = problem.line_length() <= MAX_LINE;
+        if let (false, Some((file, line, column))) = (problem.shown, problem.location()) {
+            problem.message = format!("{} ({file}, line {line}, column {column})", problem.message);
+        }
+        problem
+    }
+
+    /// Length in bytes of the lines that the culprit stands on.
+    fn line_length(&self) -> usize {
+        let Some((source, span)) = &self.place else { return 0 };
+        let text = source.inner().as_bytes();
+        let before = text[..span.start].iter().rev().take_while(|b| **b != b'\n').count();
+        let after = text[span.end..].iter().take_while(|b| **b != b'\n').count();
+        before + (span.end - span.start) + after
+    }
+
+    /// What is wrong, in one sentence.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// How to put it right, where that is known.
+    pub fn advice(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// File name, line and column (from 1) of the culprit, where it has a place.
+    pub fn location(&self) -> Option<(&str, usize, usize)> {
+        let (source, span) = self.place.as_ref()?;
+        let before = source.inner().get(..span.start)?;
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        Some((source.name(), before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Diagnostic for Problem {
+    fn severity(&self) -> Option<Severity> {
+        Some(self.severity)
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.place.as_ref().filter(|_| self.shown).map(|(source, _)| source as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let (_, span) = self.place.as_ref().filter(|_| self.shown)?;
+        let label = (!self.label.is_empty()).then(|| self.label.clone());
+        Some(Box::new(std::iter::once(LabeledSpan::new(label, span.start, span.end - span.start))))
+    }
+}
+
+/// Why a scene cannot be used. Shows every mistake that was found, each with its place and the fix.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SceneError {
+    /// The scene says something that it may not say.
+    Invalid {
+        /// The name of the scene file.
+        file: String,
+        /// The mistakes found, at most 20 of them; never empty.
+        problems: Vec<Problem>,
+        /// How many there are in all.
+        count: usize,
+    },
+    /// The scene is well formed but asks for more than Squall is willing to do.
+    Budget(Problem),
+}
+
+impl SceneError {
+    /// The mistakes, in the order in which they were found.
+    pub fn problems(&self) -> &[Problem] {
+        match self {
+            SceneError::Invalid { problems, .. } => problems,
+            SceneError::Budget(problem) => std::slice::from_ref(problem),
+        }
+    }
+
+    /// The only problem, if there is only one: then the error *is* that problem.
+    fn single(&self) -> Option<&Problem> {
+        match self.problems() {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for SceneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self, self.single()) {
+            (_, Some(one)) => one.fmt(f),
+            (SceneError::Invalid { file, problems, count }, None) if *count > problems.len() => {
+                write!(f, "{file} has {count} mistakes; here are the first {}", problems.len())
+            }
+            (SceneError::Invalid { file, count, .. }, None) => write!(f, "{file} has {count} mistakes"),
+            (SceneError::Budget(problem), None) => problem.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SceneError {}
+
+impl Diagnostic for SceneError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.single()?.help()
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.single()?.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.single()?.labels()
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        match self.single() {
+            Some(_) => None,
+            None => Some(Box::new(self.problems().iter().map(|p| p as &dyn Diagnostic))),
+        }
+    }
+}
+
+/// The report as plain text without colours: for logs, files and tests. A terminal gets `miette`'s own.
+pub fn plain(diagnostic: &dyn Diagnostic) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail, and a half-written report is better than none.
+    let _ = GraphicalReportHandler::new_themed(GraphicalTheme::none())
+        .with_width(100)
+        .with_context_lines(1)
+        .render_report(&mut text, diagnostic);
+    text
+}
+
+/// Collects problems while a scene is read and checked.
+#[derive(Debug)]
+pub(crate) struct Problems<'a> {
+    pub sources: &'a Sources,
+    pub errors: Vec<Problem>,
+    pub warnings: Vec<Problem>,
+    /// Errors in all, kept or not.
+    count: usize,
+}
+
+impl<'a> Problems<'a> {
+    pub fn new(sources: &'a Sources) -> Self {
+        Problems { sources, errors: Vec::new(), warnings: Vec::new(), count: 0 }
+    }
+
+    /// Adds an error; `label` stands under the caret.
+    pub fn error(
+        &mut self,
+        span: impl Into<Option<Span>>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Fix<'_> {
+        self.count += 1;
+        if self.errors.len() == MAX_SHOWN {
+            return Fix(None);
+        }
+        let problem = Problem::new(self.sources, span.into(), Severity::Error, message.into(), label.into());
+        self.errors.push(problem);
+        Fix(self.errors.last_mut())
+    }
+
+    /// Adds a warning; `label` stands under the caret.
+    pub fn warn(
+        &mut self,
+        span: impl Into<Option<Span>>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Fix<'_> {
+        let problem = Problem::new(self.sources, span.into(), Severity::Warning, message.into(), label.into());
+        self.warnings.push(problem);
+        Fix(self.warnings.last_mut())
+    }
+
+    /// The errors as one, if there are any.
+    pub fn into_result(self) -> Result<Vec<Problem>, SceneError> {
+        if self.errors.is_empty() {
+            Ok(self.warnings)
+        } else {
+            Err(SceneError::Invalid { file: self.sources.name().to_owned(), problems: self.errors, count: self.count })
+        }
+    }
+}
+
+/// The problem just added, waiting for its fix.
+pub(crate) struct Fix<'a>(Option<&'a mut Problem>);
+
+impl Fix<'_> {
+    /// Says how to put it right.
+    pub fn help(self, help: impl Into<String>) {
+        if let Some(problem) = self.0 {
+            problem.help = Some(tame(&help.into()));
+        }
+    }
+}
+
+/// A number as one would write it: large and tiny ones with an exponent.
+pub(crate) fn number(value: f64) -> String {
+    match value.abs() {
+        a if a == 0.0 || (1e-4..1e9).contains(&a) => format!("{value}"),
+        _ => format!("{value:e}"),
+    }
+}
+
+/// The nearest of `candidates` to what was typed, if one is near enough to have been meant.
+pub(crate) fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Case and the choice of separator are the commonest slips, so they cost nothing.
+    let plain = |s: &str| s.chars().filter(|c| !"_- ".contains(*c)).flat_map(char::to_lowercase).collect::<String>();
+    // What is longer than any of our words is none of them, and comparing it would be slow.
+    if typed.len() > 60 {
+        return None;
+    }
+    let typed = plain(typed);
+    let (distance, best) = candidates
+        .into_iter()
+        .map(|c| (strsim::damerau_levenshtein(&typed, &plain(c)), c))
+        .min_by_key(|&(distance, _)| distance)?;
+    (distance <= 1 + typed.chars().count() / 4 && distance < typed.chars().count().max(1)).then_some(best)
+}
+
+/// "did you mean `x`?", or the list of what could be meant.
+pub(crate) fn did_you_mean(typed: &str, candidates: &[&str], what: &str) -> String {
+    match nearest(typed, candidates.iter().copied()) {
+        Some(best) => format!("did you mean `{best}`?"),
+        None if candidates.is_empty() => format!("there is no {what} here"),
+        None => format!("{what}: {}", candidates.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")),
+    }
+}

@@ -1,0 +1,48 @@
+//! The gallery of scenes that every copy of Squall carries, and the scene that a new project starts from.
+
+use crate::scene::Scene;
+
+/// A scene of the gallery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GalleryScene {
+    /// The name it is called by: `squall run plume`.
+    pub name: &'static str,
+    /// The scene file.
+    pub text: &'static str,
+}
+
+impl GalleryScene {
+    /// What the scene shows, in its own words.
+    pub fn description(&self) -> String {
+        let scene = Scene::parse(self.name, self.text, &[]).ok();
+        scene.and_then(|s| s.file.description).map_or_else(String::new, |d| d.value)
+    }
+}
+
+/// To add a scene, put its file into `scenes/` and its name here.
+macro_rules! scenes {
+    ($($name:literal)*) => {
+        &[$(GalleryScene { name: $name, text: include_str!(concat!("../../../scenes/", $name, ".toml")) },)*]
+    };
+}
+
+const ALL: &[GalleryScene] = scenes! {
+    "plume"
+};
+
+/// All scenes of the gallery.
+pub fn all() -> &'static [GalleryScene] {
+    ALL
+}
+
+/// The scene of this name.
+pub fn find(name: &str) -> Option<&'static GalleryScene> {
+    ALL.iter().find(|scene| scene.name == name)
+}
+
+/// The commented scene that a new project starts from: a plume of smoke, every common key explained.
+pub fn template(name: &str) -> String {
+    // The name stands inside quotes in the template.
+    let name: String = name.chars().filter(|c| !c.is_control() && !"\"\\".contains(*c)).take(100).collect();
+    include_str!("template.toml").replace("NAME", &name)
+}

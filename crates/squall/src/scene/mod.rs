@@ -1,0 +1,385 @@
+//! What was typed: the scene file, key by key, with the place of every value. Nothing is filled in or checked here
+//! beyond the kind of each value; [`Scene::setup`] does the rest.
+
+pub mod choices;
+pub(crate) mod read;
+mod sides;
+pub(crate) mod tree;
+
+use choices::{AdvectWith, Advection, Diffusion, Model, Movie, PictureMode, Splitting, Tracer};
+pub use read::{Named, NumberOrText, OneOrMany};
+use read::{Read, Reader, plain_key, read_keys, table};
+pub use sides::*;
+use tree::Node;
+
+use crate::diagnostic::{Problem, Problems, SceneError, Sources, Spanned};
+use crate::setup::Setup;
+
+/// Largest scene file, in bytes.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// A scene file as it was typed.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// The texts it was read from.
+    pub sources: Sources,
+    /// What they say.
+    pub file: SceneFile,
+}
+
+impl Scene {
+    /// Reads a scene. `name` is what messages call the file; each override is `key.path=value`, as after `--set`.
+    pub fn parse(name: &str, text: &str, overrides: &[String]) -> Result<Scene, SceneError> {
+        let mut sources = Sources::default();
+        let too_big = text.len() > MAX_BYTES;
+        let main = sources.add(name, if too_big { "" } else { text });
+        let numbers: Vec<usize> = overrides.iter().map(|o| sources.add("--set", o)).collect();
+
+        let mut problems = Problems::new(&sources);
+        let mut file = None;
+        if too_big {
+            let message = format!("{name} has {} bytes; a scene has at most {MAX_BYTES}", text.len());
+            problems.error(None, message, "").help("is this really a scene file?");
+        } else if let Some(mut root) = tree::parse(text, main, &mut problems) {
+            for (number, text) in numbers.into_iter().zip(overrides) {
+                tree::apply_override(&mut root, text, number, &mut problems);
+            }
+            file = SceneFile::read(&root, &mut Reader { problems: &mut problems, path: Vec::new() });
+        }
+        problems.into_result()?;
+        // Whoever returns no file has said why, and that was an error.
+        Ok(Scene { file: file.unwrap_or_default(), sources })
+    }
+
+    /// Fills in defaults and checks everything. Warnings come along with the result.
+    pub fn setup(&self) -> Result<(Setup, Vec<Problem>), SceneError> {
+        Setup::resolve(self)
+    }
+}
+
+table! {
+    /// A Squall scene.
+    pub struct SceneFile {
+        /// What the scene shows, in a sentence.
+        description: String,
+        /// Which model computes the fluid. Default "stable_fluids", the only one.
+        model: Model,
+        /// Seed of everything random. Default 1.
+        seed: u64,
+        /// The box of cells. Required.
+        grid: Grid,
+        /// What bounds the box. Default: slip walls everywhere.
+        boundary: Boundary,
+        /// The fluid itself.
+        fluid: Fluid,
+        /// What the fluid carries: one table per substance, with a name of your choice.
+        substance: Named<Substance>,
+        /// Emitters.
+        source: Vec<Spanned<Source>>,
+        /// Forces.
+        force: Vec<Spanned<Force>>,
+        /// How the fluid is computed.
+        solver: Solver,
+        /// Frames and their rate.
+        time: Time,
+        /// What is written.
+        output: Output,
+        /// What frames look like.
+        picture: Picture,
+    }
+
+    /// The box of cells.
+    pub struct Grid {
+        /// Cells along each axis: two numbers make a 2D scene, three a 3D one. Required.
+        cells: Vec<Spanned<u64>>,
+        /// Length of the box along each axis, in metres. Default: 1 m along x and cubic cells.
+        size: Vec<Spanned<f64>>,
+        /// Lower corner of the box, in metres. Default 0.
+        origin: Vec<Spanned<f64>>,
+    }
+
+    /// What bounds the box along each axis.
+    pub struct Boundary {
+        /// Left and right.
+        x: AxisEnds,
+        /// Bottom and top.
+        y: AxisEnds,
+        /// Far and near; 3D only.
+        z: AxisEnds,
+    }
+
+    /// The fluid itself.
+    pub struct Fluid {
+        /// Kinematic viscosity, m^2/s. Default 0. Air 1.5e-5, water 1e-6, honey 5e-3.
+        viscosity: f64,
+        /// Velocity at the start, m/s: one number or expression per axis. Default at rest.
+        velocity: Vec<Spanned<NumberOrText>>,
+        /// Size in metres of the features of `noise` in expressions and emitters. Default 1/8 of the longest side.
+        noise_scale: f64,
+    }
+
+    /// Something that the fluid carries: smoke, heat, dye.
+    pub struct Substance {
+        /// Diffusion, m^2/s. Default 0.
+        diffusion: f64,
+        /// How fast it vanishes, 1/s. Default 0.
+        dissipation: f64,
+        /// Value at the start: a number or an expression. Default 0.
+        initial: NumberOrText,
+        /// Values held on sides of the box. Default: insulated, and 0 where fluid flows in.
+        boundary: SubstanceBoundary,
+        /// Colour "#rrggbb" where several substances are shown together. Default: a palette.
+        color: String,
+        /// What appears each second everywhere: an expression over position, time and all fields.
+        source: NumberOrText,
+    }
+
+    /// Values of a substance on the sides of the box.
+    pub struct SubstanceBoundary {
+        /// Left and right.
+        x: SubstanceEnds,
+        /// Bottom and top.
+        y: SubstanceEnds,
+        /// Far and near; 3D only.
+        z: SubstanceEnds,
+    }
+
+    /// An emitter. It needs a shape and at least one of set, rate and velocity.
+    pub struct Source {
+        /// Where it is. Required.
+        shape: Shape,
+        /// Width in metres of its soft edge. Default: one cell.
+        softness: f64,
+        /// Substances are held at these values inside, for example { density = 1.0 }.
+        set: Named<f64>,
+        /// This much of each substance is added inside, per second.
+        rate: Named<f64>,
+        /// Fluid inside is pushed to this velocity, m/s. Default: left alone.
+        velocity: Vec<Spanned<f64>>,
+        /// Modulates the emission by smooth noise, 0 to 1, so that plumes look alive. Default 0.
+        noise: f64,
+        /// When it starts, seconds. Default 0.
+        from: f64,
+        /// When it stops, seconds. Default: never.
+        to: f64,
+    }
+
+    /// A region of space: exactly one of these.
+    pub struct Shape {
+        /// A ball; in 2D a disc.
+        sphere: Sphere,
+        /// A box along the axes.
+        r#box: Block,
+        /// All points near a line segment.
+        capsule: Capsule,
+    }
+
+    /// A ball; in 2D a disc.
+    pub struct Sphere {
+        /// Its centre, metres. Required.
+        center: Vec<Spanned<f64>>,
+        /// Its radius, metres. Required.
+        radius: f64,
+    }
+
+    /// A box along the axes.
+    pub struct Block {
+        /// Lower corner, metres. Required.
+        min: Vec<Spanned<f64>>,
+        /// Upper corner, metres. Required.
+        max: Vec<Spanned<f64>>,
+    }
+
+    /// All points near a line segment.
+    pub struct Capsule {
+        /// One end of the segment, metres. Required.
+        from: Vec<Spanned<f64>>,
+        /// The other end, metres. Required.
+        to: Vec<Spanned<f64>>,
+        /// How near, metres. Required.
+        radius: f64,
+    }
+
+    /// A force: exactly one kind, and when it acts.
+    pub struct Force {
+        /// Makes a substance rise (or sink).
+        buoyancy: Buoyancy,
+        /// The same acceleration everywhere, m/s^2.
+        uniform: Vec<Spanned<f64>>,
+        /// Draws the fluid towards a velocity.
+        wind: Wind,
+        /// Turns the fluid about a point (3D: about an axis).
+        vortex: Vortex,
+        /// Stirs with smooth noise.
+        noise: Noise,
+        /// Pushes away from a point, or towards it.
+        radial: Radial,
+        /// Acceleration in m/s^2: one number or expression per axis, over position, time and all fields.
+        expression: Vec<Spanned<NumberOrText>>,
+        /// When it starts, seconds. Default 0.
+        from: f64,
+        /// When it stops, seconds. Default: never.
+        to: f64,
+    }
+
+    /// Makes a substance rise: acceleration strength * (value - ambient) upwards, along +y.
+    pub struct Buoyancy {
+        /// Which substance. Required.
+        substance: String,
+        /// Acceleration per unit of the substance, m/s^2; negative sinks. Default 1.
+        strength: f64,
+        /// The value at which nothing rises. Default 0.
+        ambient: f64,
+    }
+
+    /// Draws the fluid towards a velocity.
+    pub struct Wind {
+        /// The velocity, m/s. Required.
+        velocity: Vec<Spanned<f64>>,
+        /// How fast the fluid takes it up, 1/s. Default 1.
+        rate: f64,
+    }
+
+    /// Turns the fluid counter-clockwise about a point (3D: about an axis).
+    pub struct Vortex {
+        /// A point of the axis, metres. Required.
+        center: Vec<Spanned<f64>>,
+        /// Direction of the axis; 3D only. Default [0, 0, 1], towards the viewer.
+        axis: Vec<Spanned<f64>>,
+        /// How wide, metres. Required.
+        radius: f64,
+        /// Acceleration at the centre, m/s^2; negative turns clockwise. Required.
+        strength: f64,
+    }
+
+    /// Stirs with smooth noise that has no divergence.
+    pub struct Noise {
+        /// RMS acceleration, m/s^2; per unit of the substance, if one is named. Required.
+        strength: f64,
+        /// Size of its features, metres. Default: fluid.noise_scale.
+        scale: f64,
+        /// How fast it changes, 1/s. Default 4.
+        speed: f64,
+        /// Proportional to this substance. Default: the same everywhere.
+        substance: String,
+    }
+
+    /// Pushes away from a point; towards it if the strength is negative.
+    pub struct Radial {
+        /// The point, metres. Required.
+        center: Vec<Spanned<f64>>,
+        /// How wide, metres. Required.
+        radius: f64,
+        /// Acceleration, m/s^2. Required.
+        strength: f64,
+    }
+
+    /// How the fluid is computed.
+    pub struct Solver {
+        /// How values are carried along. Default "maccormack".
+        advection: Advection,
+        /// How a step is split. Default "lagged_pressure".
+        splitting: Splitting,
+        /// Which velocity carries. Default "face".
+        advect_with: AdvectWith,
+        /// How paths are traced. Default "auto".
+        tracer: Tracer,
+        /// How viscosity and diffusion are stepped. Default "implicit".
+        diffusion: Diffusion,
+        /// Strength of the checkerboard filter, 0 to 1. Default: chosen by the advection scheme.
+        filter: f64,
+        /// Most cells that fluid may cross in one step. Default 2.
+        cfl: f64,
+        /// Longest step, seconds. Default: no limit but the frame and cfl.
+        max_dt: f64,
+        /// Fewest steps in a frame. Default 1.
+        steps_per_frame: u64,
+    }
+
+    /// Frames and their rate.
+    pub struct Time {
+        /// Frames per second. Default 30.
+        fps: f64,
+        /// Frames 1 to this are written; frame k shows the time k / fps. Default 90.
+        frames: u64,
+        /// Also write frame 0, the initial state. Default false.
+        include_start: bool,
+    }
+
+    /// What is written.
+    pub struct Output {
+        /// Width of the pictures in pixels; the height follows from the box. Default 640.
+        width: u64,
+        /// The movie written at the end. Default "gif".
+        movie: Movie,
+        /// Fields written raw (.npy) for each frame: substances, "velocity", "pressure", "vorticity", "speed". Default none.
+        fields: Vec<Spanned<String>>,
+        /// Wall-clock seconds between checkpoints; 0 writes none. Default 60.
+        checkpoint_seconds: f64,
+    }
+
+    /// What frames look like.
+    pub struct Picture {
+        /// A substance, "substances" (all, in their colours), "speed", "vorticity" or "pressure". Default: the first substance, else "speed".
+        show: String,
+        /// Name of a colour map, or a list of colours "#rrggbb" from low to high. Default "inferno"; "red_blue" for vorticity and pressure.
+        map: OneOrMany<Spanned<String>>,
+        /// Values shown as the first and the last colour. Default: from 0 to the largest value emitted, else what the frame holds.
+        range: Vec<Spanned<f64>>,
+        /// Whether substances glow or absorb. Default "emission".
+        mode: PictureMode,
+        /// Background colour, or two: top and bottom. Default "#101018"; white for ink.
+        background: OneOrMany<Spanned<String>>,
+        /// Strength of the shading that makes 2D fields look raised. Default 0.
+        relief: f64,
+        /// Brightness multiplier. Default 1.
+        exposure: f64,
+        /// Multiplier of how much a substance hides or glows. Default 1.
+        opacity: f64,
+        /// Values are raised to 1/gamma before they are coloured: above 1 lifts faint smoke. Default 1.
+        gamma: f64,
+        /// Where a 3D scene is seen from.
+        view: View,
+    }
+
+    /// Where a 3D scene is seen from.
+    pub struct View {
+        /// Degrees around the vertical. Default 30.
+        yaw: f64,
+        /// Degrees from above. Default 15.
+        pitch: f64,
+    }
+}
+
+/// Advice for keys that people write although they are called otherwise here.
+pub(crate) fn often_meant(place: &str, key: &str) -> Option<String> {
+    let first = place.split('.').next().unwrap_or("");
+    let advice = match (first, key) {
+        ("force", "gravity") => {
+            "gravity only adds pressure to a fluid of one density: use `buoyancy` to make smoke rise, or \
+             `uniform = [0.0, -9.81]` if you do mean a force that is the same everywhere"
+        }
+        ("source", "substance") => "say what is emitted by `set = { density = 1.0 }` or `rate = { density = 2.0 }`",
+        ("source", "circle" | "disc" | "disk" | "ball") => "did you mean `sphere`? In 2D it is a disc",
+        ("source", "rectangle" | "rect" | "cube") => "did you mean `box`?",
+        ("grid", "resolution") => "did you mean `cells`?",
+        ("boundary", "left" | "right") => "write x = { lo = \"slip\", hi = \"open\" }: lo is left, hi is right",
+        ("boundary", "bottom" | "top") => "write y = { lo = \"slip\", hi = \"open\" }: lo is the bottom, hi the top",
+        ("boundary", "inflow" | "moving") => {
+            "say at which end: { lo = { inflow = [0.0, 0.5] }, hi = \"open\" }, or { hi = { moving = [1.0, 0.0] } }"
+        }
+        ("time", "duration" | "seconds") => "give the number of `frames`: seconds times `fps`",
+        ("", "substances") => "write one table per substance: [substance.density]",
+        ("", "smoke" | "density" | "temperature") => "substances are tables of their own: [substance.density]",
+        ("output", "height") => "the height follows from `width` and the shape of the box",
+        ("solver", "dt") => "did you mean `max_dt`?",
+        // In TOML, keys below a [table] belong to it.
+        (_, "description" | "model" | "seed") => return Some(format!("`{key}` belongs above the first [table]")),
+        (_, "source" | "force") => return Some(format!("`{key}` is a list of its own: begin it with [[{key}]]")),
+        (_, "grid" | "boundary" | "fluid" | "substance" | "solver" | "time" | "output" | "picture") => {
+            return Some(format!("`{key}` is a table of its own: begin it with [{key}]"));
+        }
+        _ => return None,
+    };
+    Some(advice.to_owned())
+}

@@ -1,0 +1,149 @@
+//! What bounds the box: words where a word will do, tables where numbers are needed.
+
+use serde_json::{Value as Json, json};
+
+use super::read::{Read, Reader, choices, plain_key, read_keys, table, word};
+use super::tree::{Node, Value};
+use crate::diagnostic::Spanned;
+
+table! {
+    /// The two ends of an axis.
+    pub struct EndPair {
+        /// At the origin: left, bottom, far.
+        lo: Side,
+        /// At the other end: right, top, near.
+        hi: Side,
+    }
+
+    /// A side of the box that is not just a word: exactly one of these.
+    pub struct SpecialSide {
+        /// A no-slip wall that moves along itself with this velocity, m/s.
+        moving: Vec<Spanned<f64>>,
+        /// Fluid enters with this velocity, m/s.
+        inflow: Vec<Spanned<f64>>,
+    }
+
+    /// The two ends of an axis for a substance.
+    pub struct SubstanceEndPair {
+        /// At the origin: left, bottom, far.
+        lo: SubstanceEnd,
+        /// At the other end: right, top, near.
+        hi: SubstanceEnd,
+    }
+}
+
+choices! {
+    /// Kinds of sides that need no numbers.
+    pub enum PlainSide {
+        /// A wall along which fluid slides.
+        Slip = "slip",
+        /// A wall to which fluid sticks.
+        NoSlip = "no_slip",
+        /// Outside air.
+        Open = "open",
+    }
+}
+
+/// What bounds an axis, as typed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AxisEnds {
+    /// `"periodic"`.
+    Periodic,
+    /// The same at both ends.
+    Both(PlainSide),
+    /// `{ lo = ..., hi = ... }`.
+    Pair(Box<EndPair>),
+}
+
+impl Read for AxisEnds {
+    fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) if text == "periodic" => Some(AxisEnds::Periodic),
+            Value::Text(_) => {
+                word(node, reader, &["periodic", "slip", "no_slip", "open"])?;
+                PlainSide::read(node, reader).map(AxisEnds::Both)
+            }
+            Value::Table(_) => EndPair::read(node, reader).map(|pair| AxisEnds::Pair(Box::new(pair))),
+            _ => reader.wrong(
+                node,
+                "a kind of boundary",
+                "for example \"periodic\", or { lo = \"no_slip\", hi = \"open\" }",
+            ),
+        }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [{ "enum": ["periodic", "slip", "no_slip", "open"] }, EndPair::schema()] })
+    }
+}
+
+/// One side of the box, as typed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Side {
+    /// A word.
+    Plain(PlainSide),
+    /// `{ moving = [...] }` or `{ inflow = [...] }`.
+    Special(SpecialSide),
+}
+
+impl Read for Side {
+    fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) if text == "periodic" => {
+                let message = format!("`{}` cannot be periodic by itself", reader.key());
+                let axis = reader.path.iter().rev().nth(1).cloned().unwrap_or_default();
+                let help = format!("an axis is periodic at both ends or at neither: write {axis} = \"periodic\"");
+                reader.problems.error(node.span, message, "only one end").help(help);
+                None
+            }
+            Value::Text(_) => PlainSide::read(node, reader).map(Side::Plain),
+            Value::Table(_) => SpecialSide::read(node, reader).map(Side::Special),
+            _ => reader.wrong(node, "a kind of side", "for example \"open\", or { inflow = [0.0, 0.5] }"),
+        }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [PlainSide::schema(), SpecialSide::schema()] })
+    }
+}
+
+/// What a substance does at both ends of an axis, as typed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SubstanceEnds {
+    /// The same at both.
+    Both(SubstanceEnd),
+    /// `{ lo = ..., hi = ... }`.
+    Pair(SubstanceEndPair),
+}
+
+impl Read for SubstanceEnds {
+    fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
+        match &node.value {
+            Value::Table(_) => SubstanceEndPair::read(node, reader).map(SubstanceEnds::Pair),
+            _ => SubstanceEnd::read(node, reader).map(SubstanceEnds::Both),
+        }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [SubstanceEnd::schema(), SubstanceEndPair::schema()] })
+    }
+}
+
+/// What a substance does at one end of an axis, as typed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SubstanceEnd {
+    /// No slope.
+    Insulated,
+    /// This value.
+    Value(f64),
+}
+
+impl Read for SubstanceEnd {
+    fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
+        match &node.value {
+            Value::Text(_) => word(node, reader, &["insulated"]).map(|_| SubstanceEnd::Insulated),
+            Value::Float(_) | Value::Int(_) => f64::read(node, reader).map(SubstanceEnd::Value),
+            _ => reader.wrong(node, "a number or \"insulated\"", ""),
+        }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [{ "type": "number" }, { "enum": ["insulated"] }] })
+    }
+}

@@ -1,0 +1,165 @@
+//! What only the scene as a whole can show: flows that do not add up, emitters that reach nothing, boxes too large.
+
+use super::*;
+use crate::diagnostic::{Problem, Problems, Sources, Span};
+use crate::scene;
+
+pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    net_inflow(setup, file, problems);
+    if !problems.errors.is_empty() {
+        // The values behind an error are stand-ins: warnings about them would only confuse.
+        return;
+    }
+    idle_sources(setup, file, problems);
+    idle_substances(setup, file, problems);
+    useless_forces(setup, file, problems);
+}
+
+/// What flows in must be able to leave: in a box without an open side the flows through the sides must cancel.
+fn net_inflow(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    let size = &setup.grid.size;
+    let (mut net, mut gross) = (0.0, 0.0);
+    for (a, axis) in setup.grid.axes.iter().enumerate() {
+        let Axis::Bounded { lo, hi } = axis else { continue };
+        let area = size.iter().enumerate().filter(|(b, _)| *b != a).map(|(_, length)| length).product::<f64>();
+        for (side, inwards) in [(lo, 1.0), (hi, -1.0)] {
+            match side {
+                Side::Open => return,
+                Side::Inflow(velocity) => {
+                    net += inwards * velocity[a] * area;
+                    gross += (velocity[a] * area).abs();
+                }
+                _ => {}
+            }
+        }
+    }
+    // Typed decimals cancel to rounding; anything more is meant.
+    if net.abs() > 1e-9 * gross {
+        let unit = if setup.dimensions() == 2 { "m^2/s" } else { "m^3/s" };
+        let (verb, help) = match net > 0.0 {
+            true => (
+                "enters",
+                "the fluid cannot be compressed: make another side \"open\", or let as much flow out through another `inflow` side (velocity pointing outwards)",
+            ),
+            false => (
+                "leaves",
+                "nothing can take its place: make another side \"open\", or let as much flow in through another `inflow` side",
+            ),
+        };
+        let message = format!("{} {unit} of fluid {verb} the box and no side is open", net.abs());
+        problems.error(first_inflow(file), message, "here").help(help);
+    }
+}
+
+/// Where the first inflow was written.
+fn first_inflow(file: &scene::SceneFile) -> Option<Span> {
+    let sides = file.boundary.as_deref()?;
+    let pairs = [&sides.x, &sides.y, &sides.z].into_iter().flatten().filter_map(|ends| match &ends.value {
+        scene::AxisEnds::Pair(pair) => Some(pair),
+        _ => None,
+    });
+    let mut sides = pairs.flat_map(|pair| [&pair.lo, &pair.hi]).flatten();
+    sides.find_map(|side| match &side.value {
+        scene::Side::Special(special) => special.inflow.as_ref().map(|v| v.span),
+        scene::Side::Plain(_) => None,
+    })
+}
+
+/// Lower and upper corner of a shape.
+fn extent(shape: &Shape) -> (Vec<f64>, Vec<f64>) {
+    let grown = |a: &[f64], b: &[f64], r: f64| {
+        let lo = a.iter().zip(b).map(|(a, b)| a.min(*b) - r).collect();
+        let hi = a.iter().zip(b).map(|(a, b)| a.max(*b) + r).collect();
+        (lo, hi)
+    };
+    match shape {
+        Shape::Sphere { center, radius } => grown(center, center, *radius),
+        Shape::Box { min, max } => grown(min, max, 0.0),
+        Shape::Capsule { from, to, radius } => grown(from, to, *radius),
+    }
+}
+
+fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    let grid = &setup.grid;
+    let typed = file.source.iter().flat_map(|list| &list.value);
+    for (i, (source, typed)) in setup.sources.iter().zip(typed).enumerate() {
+        let place = typed.shape.as_ref().map_or(typed.span, |s| s.span);
+        let (lo, hi) = extent(&source.shape);
+        let outside =
+            (0..setup.dimensions()).find(|&a| hi[a] <= grid.origin[a] || lo[a] >= grid.origin[a] + grid.size[a]);
+        if let Some(a) = outside {
+            let (from, to) = (grid.origin[a], grid.origin[a] + grid.size[a]);
+            let axis = ["x", "y", "z"][a];
+            problems.warn(place, format!("`source.{i}` lies outside the box"), "emits nothing").help(format!(
+                "along {axis} the box reaches from {from} to {to} m, the source from {} to {} m",
+                lo[a], hi[a]
+            ));
+        } else if let Some(a) = (0..setup.dimensions()).find(|&a| hi[a] - lo[a] < grid.spacing()[a]) {
+            let message = format!("`source.{i}` is thinner than a cell");
+            problems.warn(place, message, "may miss every cell").help(format!(
+                "a cell is {} m wide along {}",
+                grid.spacing()[a],
+                ["x", "y", "z"][a]
+            ));
+        }
+        let duration = setup.time.duration();
+        if source.active.from >= duration {
+            let place = typed.from.as_ref().map_or(typed.span, |f| f.span);
+            let message =
+                format!("`source.{i}` starts at {} s, but the last frame is at {duration} s", source.active.from);
+            problems.warn(place, message, "never starts").help("raise `time.frames`, or start it earlier");
+        }
+    }
+}
+
+fn idle_substances(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    let Some(typed) = &file.substance else { return };
+    for (index, (substance, (name, _))) in setup.substances.iter().zip(&typed.0).enumerate() {
+        let emitted = setup.sources.iter().any(|s| s.set.iter().chain(&s.rate).any(|(i, _)| *i == index));
+        let held = substance.boundary.iter().flatten().any(|end| !matches!(end, End::Insulated | End::Value(0.0)));
+        if !emitted && !held && substance.source.is_none() && substance.initial == Formula::Number(0.0) {
+            let message = format!("there is never any `{}`", substance.name);
+            problems
+                .warn(name.span, message, "always zero")
+                .help(format!("give it `initial`, or a [[source]] with set = {{ {} = 1.0 }}", substance.name));
+        }
+    }
+}
+
+fn useless_forces(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    // In a box that is walled along every axis of the force, pressure balances it at once.
+    let walled = |a: usize| match &setup.grid.axes[a] {
+        Axis::Periodic => false,
+        Axis::Bounded { lo, hi } => *lo != Side::Open && *hi != Side::Open,
+    };
+    let typed = file.force.iter().flat_map(|list| &list.value);
+    for (i, (force, typed)) in setup.forces.iter().zip(typed).enumerate() {
+        if let ForceKind::Uniform(f) = &force.kind
+            && (0..f.len()).all(|a| f[a] == 0.0 || walled(a))
+        {
+            problems
+                .warn(typed.span, format!("`force.{i}` moves nothing"), "the same everywhere, between walls")
+                .help("the pressure balances a uniform force; use `buoyancy`, `wind` or `noise`, or open a side");
+        }
+    }
+}
+
+/// A box with more cells than Squall is willing to compute.
+pub(super) fn budget(setup: &Setup, file: &scene::SceneFile, sources: &Sources) -> Option<Problem> {
+    let cells = setup.grid.cells.iter().map(|&n| n as u128).product::<u128>();
+    if cells <= u128::from(MAX_CELLS) {
+        return None;
+    }
+    let mut problems = Problems::new(sources);
+    let place = file.grid.as_ref().and_then(|g| g.cells.as_ref()).map(|c| c.span);
+    // Velocity, pressure and the substances, each twice, in 32 bits: a lower bound.
+    let bytes = cells * 4 * 2 * (setup.dimensions() as u128 + 1 + setup.substances.len() as u128);
+    let shrink = (MAX_CELLS as f64 / cells as f64).powf(1.0 / setup.dimensions() as f64);
+    let fits: Vec<usize> = setup.grid.cells.iter().map(|&n| ((n as f64 * shrink) as usize).max(1)).collect();
+    let message = format!("{cells} cells are more than Squall computes (at most {MAX_CELLS})");
+    problems.error(place, message, "too many cells").help(format!(
+        "they would take at least {} GiB of memory; the most in this shape is about {fits:?}",
+        bytes >> 30
+    ));
+    problems.errors.pop()
+}

@@ -1,0 +1,392 @@
+//! The resolved scene: every default filled in, every value checked. Plain data without a dimension in its types:
+//! vectors are `Vec<f64>` with one entry per axis.
+//!
+//! A [`Setup`] only comes from [`Scene::setup`](crate::scene::Scene::setup), so whoever holds one may rely on it:
+//! all numbers are finite (except `to` times and `max_dt`, which may be infinite), vectors have one entry per axis,
+//! every substance that is named exists, and all expressions compile.
+
+mod check;
+mod resolve;
+mod write;
+
+use crate::expr::Expr;
+pub use crate::scene::choices::{AdvectWith, Advection, Diffusion, MAPS, Model, Movie, PictureMode, Splitting, Tracer};
+
+/// Most cells that a scene may ask for.
+pub const MAX_CELLS: u64 = 1 << 31;
+
+/// A scene, resolved and checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// What the scene shows.
+    pub description: String,
+    /// Which model computes it.
+    pub model: Model,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The box of cells and what bounds it.
+    pub grid: Grid,
+    /// The fluid itself.
+    pub fluid: Fluid,
+    /// What the fluid carries, in file order.
+    pub substances: Vec<Substance>,
+    /// Emitters.
+    pub sources: Vec<Source>,
+    /// Forces.
+    pub forces: Vec<Force>,
+    /// How it is computed.
+    pub solver: Solver,
+    /// Frames and their rate.
+    pub time: Time,
+    /// What is written.
+    pub output: Output,
+    /// What frames look like.
+    pub picture: Picture,
+}
+
+/// The box of cells and what bounds it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// Cells along each axis: two entries or three.
+    pub cells: Vec<usize>,
+    /// Length of the box along each axis, in metres.
+    pub size: Vec<f64>,
+    /// Lower corner of the box, in metres.
+    pub origin: Vec<f64>,
+    /// What bounds each axis.
+    pub axes: Vec<Axis>,
+}
+
+/// What bounds one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Axis {
+    /// The far end joins the near one.
+    Periodic,
+    /// Two ends, each with its own condition.
+    Bounded {
+        /// The end at the origin.
+        lo: Side,
+        /// The far end.
+        hi: Side,
+    },
+}
+
+/// One end of a bounded axis.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Side {
+    /// A wall along which the fluid slides freely.
+    Slip,
+    /// A wall to which the fluid sticks, moving along itself with this velocity (m/s).
+    NoSlip(Vec<f64>),
+    /// Fluid enters (or leaves) with this velocity (m/s).
+    Inflow(Vec<f64>),
+    /// Outside air: fluid comes and goes.
+    Open,
+}
+
+/// The fluid itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fluid {
+    /// Kinematic viscosity, m^2/s.
+    pub viscosity: f64,
+    /// Initial velocity, m/s: one formula per axis, over `x y z`, `t` (0) and noise.
+    pub velocity: Vec<Formula>,
+    /// Size of the features of `noise` in expressions and emitters, in metres.
+    pub noise_scale: f64,
+}
+
+/// Something that the fluid carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Substance {
+    /// Its name in expressions, pictures and files.
+    pub name: String,
+    /// Diffusion, m^2/s.
+    pub diffusion: f64,
+    /// How fast it vanishes, 1/s.
+    pub dissipation: f64,
+    /// Values at the start, over `x y z`, `t` (0) and noise.
+    pub initial: Formula,
+    /// What it does at the two ends `[lo, hi]` of each axis; on a periodic axis both are `Insulated` and mean nothing.
+    pub boundary: Vec<[End; 2]>,
+    /// Its colour, sRGB, where several substances are shown together.
+    pub color: [u8; 3],
+    /// What appears each second, over position, time and all fields; `None` if nothing does.
+    pub source: Option<Formula>,
+}
+
+/// What a substance does at one end of an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum End {
+    /// No slope across the boundary.
+    Insulated,
+    /// This value on the boundary.
+    Value(f64),
+}
+
+/// A number or an expression that gives one per cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    /// The same everywhere, always.
+    Number(f64),
+    /// To be evaluated cell by cell.
+    Expression(Expr),
+}
+
+/// An emitter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// Where.
+    pub shape: Shape,
+    /// Width of its soft edge, metres.
+    pub softness: f64,
+    /// Values that substances are held at inside: `(index into Setup::substances, value)`, by index.
+    pub set: Vec<(usize, f64)>,
+    /// What each second adds to substances inside: `(index into Setup::substances, 1/s)`, by index.
+    pub rate: Vec<(usize, f64)>,
+    /// The velocity (m/s) that fluid inside is pushed to; `None` leaves it alone.
+    pub velocity: Option<Vec<f64>>,
+    /// How much smooth noise modulates the emission, 0 to 1.
+    pub noise: f64,
+    /// When it is on.
+    pub active: Interval,
+}
+
+/// A stretch of time, in seconds: `from <= t < to`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Beginning.
+    pub from: f64,
+    /// End; infinite if it never ends.
+    pub to: f64,
+}
+
+/// A region of space. All lengths in metres.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A ball (2D: a disc).
+    Sphere {
+        /// Its centre.
+        center: Vec<f64>,
+        /// Its radius.
+        radius: f64,
+    },
+    /// A box along the axes.
+    Box {
+        /// Lower corner.
+        min: Vec<f64>,
+        /// Upper corner.
+        max: Vec<f64>,
+    },
+    /// All points near a line segment.
+    Capsule {
+        /// One end of the segment.
+        from: Vec<f64>,
+        /// The other end.
+        to: Vec<f64>,
+        /// How near.
+        radius: f64,
+    },
+}
+
+/// A force and when it acts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Force {
+    /// What it does.
+    pub kind: ForceKind,
+    /// When it acts.
+    pub active: Interval,
+}
+
+/// What a force does. Up is +y, in 2D and in 3D.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ForceKind {
+    /// Acceleration `strength * (value - ambient)` along +y.
+    Buoyancy {
+        /// Index into [`Setup::substances`].
+        substance: usize,
+        /// m/s^2 per unit of the substance; negative sinks.
+        strength: f64,
+        /// The value at which nothing rises.
+        ambient: f64,
+    },
+    /// The same acceleration everywhere, m/s^2.
+    Uniform(Vec<f64>),
+    /// Draws the fluid towards a velocity: `rate * (velocity - u)`.
+    Wind {
+        /// m/s.
+        velocity: Vec<f64>,
+        /// 1/s.
+        rate: f64,
+    },
+    /// Turns the fluid about an axis: acceleration `strength * exp(-(r/radius)^2 / 2)` along the circles.
+    Vortex {
+        /// A point of the axis.
+        center: Vec<f64>,
+        /// Direction of the axis, of length 1; empty in 2D, where it is the viewer's. Counter-clockwise about it.
+        axis: Vec<f64>,
+        /// How wide, metres.
+        radius: f64,
+        /// m/s^2.
+        strength: f64,
+    },
+    /// Smooth divergence-free noise.
+    Noise {
+        /// RMS acceleration, m/s^2 (per unit of the substance, if there is one).
+        strength: f64,
+        /// Size of its features, metres.
+        scale: f64,
+        /// How fast it changes, 1/s: after `1/speed` seconds it is another noise.
+        speed: f64,
+        /// Index into [`Setup::substances`]: proportional to it.
+        substance: Option<usize>,
+    },
+    /// Pushes away from a point (negative: towards it): `strength * exp(-(r/radius)^2 / 2)`.
+    Radial {
+        /// The point.
+        center: Vec<f64>,
+        /// How wide, metres.
+        radius: f64,
+        /// m/s^2.
+        strength: f64,
+    },
+    /// Acceleration (m/s^2) by one formula per axis, over position, time and all fields.
+    Expression(Vec<Formula>),
+}
+
+/// How the fluid is computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solver {
+    /// How values are carried along.
+    pub advection: Advection,
+    /// How the step is split.
+    pub splitting: Splitting,
+    /// Which velocity carries.
+    pub advect_with: AdvectWith,
+    /// How paths are traced.
+    pub tracer: Tracer,
+    /// How diffusion is stepped.
+    pub diffusion: Diffusion,
+    /// Strength of the checkerboard filter; `None` leaves it to the model, which knows its advection scheme.
+    pub filter: Option<f64>,
+    /// Most cells that fluid may cross in one step.
+    pub cfl: f64,
+    /// Longest step, seconds; infinite if only frames and `cfl` limit it.
+    pub max_dt: f64,
+    /// Fewest steps in a frame.
+    pub steps_per_frame: u32,
+}
+
+/// Frames and their rate. Frame `k` shows the time `k / fps`; frames 1 to `frames` are written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Time {
+    /// Frames per second.
+    pub fps: f64,
+    /// The last frame.
+    pub frames: u32,
+    /// Whether frame 0, the initial state, is written as well.
+    pub include_start: bool,
+}
+
+/// What is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Width of the pictures in pixels.
+    pub width: u32,
+    /// Height of the pictures in pixels.
+    pub height: u32,
+    /// The movie at the end.
+    pub movie: Movie,
+    /// Fields written raw for each frame.
+    pub fields: Vec<String>,
+    /// Wall-clock seconds between checkpoints.
+    pub checkpoint_seconds: f64,
+}
+
+/// What frames look like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// What is shown.
+    pub show: Show,
+    /// Colours from low to high.
+    pub map: ColorMap,
+    /// The values shown as the first and the last colour; `None`: whatever the frame holds.
+    pub range: Option<[f64; 2]>,
+    /// Whether substances glow or absorb.
+    pub mode: PictureMode,
+    /// sRGB at the top and at the bottom.
+    pub background: [[u8; 3]; 2],
+    /// Strength of the shading that makes 2D fields look raised; 0 is flat.
+    pub relief: f64,
+    /// Brightness multiplier.
+    pub exposure: f64,
+    /// Multiplier of how much a substance hides or glows.
+    pub opacity: f64,
+    /// Values are raised to `1 / gamma` before they are coloured.
+    pub gamma: f64,
+    /// Where a 3D scene is seen from.
+    pub view: View,
+}
+
+/// What pictures show.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Show {
+    /// Index into [`Setup::substances`].
+    Substance(usize),
+    /// All substances, each in its own colour.
+    Substances,
+    /// Length of the velocity.
+    Speed,
+    /// Rotation of the velocity (3D: its length).
+    Vorticity,
+    /// Pressure.
+    Pressure,
+}
+
+/// Colours from low to high.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColorMap {
+    /// One of [`MAPS`].
+    Named(String),
+    /// Evenly spaced sRGB colours, at least two.
+    Ramp(Vec<[u8; 3]>),
+}
+
+/// Where a 3D scene is seen from, in degrees.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View {
+    /// Around the vertical.
+    pub yaw: f64,
+    /// From above.
+    pub pitch: f64,
+}
+
+impl Setup {
+    /// How many axes: 2 or 3.
+    pub fn dimensions(&self) -> usize {
+        self.grid.cells.len()
+    }
+
+    /// How many cells the box has.
+    pub fn cell_count(&self) -> u64 {
+        self.grid.cells.iter().map(|&n| n as u64).product()
+    }
+}
+
+impl Grid {
+    /// Cell size along each axis, in metres.
+    pub fn spacing(&self) -> Vec<f64> {
+        self.size.iter().zip(&self.cells).map(|(length, &n)| length / n as f64).collect()
+    }
+
+    /// Whether the axis is periodic.
+    pub fn is_periodic(&self, axis: usize) -> bool {
+        self.axes[axis] == Axis::Periodic
+    }
+}
+
+impl Time {
+    /// Seconds from the start to the last frame.
+    pub fn duration(&self) -> f64 {
+        f64::from(self.frames) / self.fps
+    }
+}

@@ -1,0 +1,146 @@
+//! What frames look like.
+
+use super::*;
+
+impl Resolver<'_> {
+    pub(super) fn picture(&mut self, file: &scene::SceneFile, substances: &[Substance], sources: &[Source]) -> Picture {
+        let default = scene::Picture::default();
+        let p = file.picture.as_deref().unwrap_or(&default);
+        let show = self.show(&p.show);
+        let mode = p.mode.as_deref().copied().unwrap_or(PictureMode::Emission);
+        let view = p.view.as_deref().cloned().unwrap_or_default();
+        Picture {
+            map: self.map(&p.map, &show),
+            range: self.range(&p.range).or_else(|| natural_range(&show, substances, sources)),
+            mode,
+            background: self.background(&p.background, mode),
+            relief: self.between(&p.relief, 0.0, 100.0, 0.0, "picture.relief"),
+            exposure: self.positive(&p.exposure, 1.0, "picture.exposure"),
+            opacity: self.not_negative(&p.opacity, 1.0, "picture.opacity"),
+            gamma: self.between(&p.gamma, 0.1, 10.0, 1.0, "picture.gamma"),
+            view: View {
+                yaw: self.between(&view.yaw, -360.0, 360.0, 30.0, "picture.view.yaw"),
+                pitch: self.between(&view.pitch, -90.0, 90.0, 15.0, "picture.view.pitch"),
+            },
+            show,
+        }
+    }
+
+    fn show(&mut self, typed: &Option<Spanned<String>>) -> Show {
+        let Some(typed) = typed else {
+            return if self.names.is_empty() { Show::Speed } else { Show::Substance(0) };
+        };
+        match typed.as_str() {
+            "speed" => Show::Speed,
+            "vorticity" => Show::Vorticity,
+            "pressure" => Show::Pressure,
+            "substances" if !self.names.is_empty() => Show::Substances,
+            "substances" => {
+                let help = "add one, for example [substance.density]";
+                self.problems.error(typed.span, "the scene has no substances to show", "nothing to show").help(help);
+                Show::Speed
+            }
+            name => match self.names.iter().position(|n| n == name) {
+                Some(index) => Show::Substance(index),
+                None => {
+                    let fixed = ["substances", "speed", "vorticity", "pressure"];
+                    let names: Vec<&str> = self.names.iter().map(String::as_str).chain(fixed).collect();
+                    let help = did_you_mean(name, &names, "it can show");
+                    self.problems
+                        .error(typed.span, format!("`picture.show` cannot be \"{}\"", short(name)), "no such field")
+                        .help(help);
+                    Show::Speed
+                }
+            },
+        }
+    }
+
+    fn map(&mut self, typed: &Option<Spanned<OneOrMany<Spanned<String>>>>, show: &Show) -> ColorMap {
+        let signed = matches!(show, Show::Vorticity | Show::Pressure);
+        let default = ColorMap::Named(if signed { "red_blue" } else { "inferno" }.to_owned());
+        match typed.as_ref().map(|t| (&t.value, t.span)) {
+            None => default,
+            Some((OneOrMany::One(name), _)) => {
+                if !MAPS.contains(&name.as_str()) {
+                    let mut help = did_you_mean(name, MAPS, "maps");
+                    if nearest(name, MAPS.iter().copied()).is_none() {
+                        help += "; or give your own colours: [\"#000000\", \"#ff8800\"]";
+                    }
+                    self.problems
+                        .error(name.span, format!("there is no colour map \"{}\"", short(name)), "not a colour map")
+                        .help(help);
+                }
+                ColorMap::Named(name.value.clone())
+            }
+            Some((OneOrMany::Many(colors), span)) => {
+                if colors.len() < 2 {
+                    self.problems
+                        .error(
+                            span,
+                            format!("`picture.map` has {}; a ramp needs 2", entries(colors.len())),
+                            "at least 2 colours",
+                        )
+                        .help("for example [\"#000000\", \"#ff8800\"]");
+                }
+                ColorMap::Ramp(colors.iter().map(|c| self.color(c)).collect())
+            }
+        }
+    }
+
+    fn range(&mut self, typed: &Vector) -> Option<[f64; 2]> {
+        let typed = typed.as_ref()?;
+        let [lo, hi] = typed.as_slice() else {
+            let message = format!("`picture.range` has {}", entries(typed.len()));
+            self.problems.error(typed.span, message, "expected [low, high]").help("for example range = [0.0, 1.0]");
+            return None;
+        };
+        if lo.value >= hi.value {
+            let message = format!("`picture.range` goes from {} to {}", lo.value, hi.value);
+            let help = "the first value must be less than the second; to reverse the colours, reverse `picture.map`";
+            self.problems.error(typed.span, message, "low must be below high").help(help);
+        }
+        Some([lo.value, hi.value])
+    }
+
+    fn background(&mut self, typed: &Option<Spanned<OneOrMany<Spanned<String>>>>, mode: PictureMode) -> [[u8; 3]; 2] {
+        match typed.as_ref().map(|t| (&t.value, t.span)) {
+            None if mode == PictureMode::Ink => [[0xff; 3]; 2],
+            None => [[0x10, 0x10, 0x18]; 2],
+            Some((OneOrMany::One(color), _)) => [self.color(color); 2],
+            Some((OneOrMany::Many(colors), span)) => match colors.as_slice() {
+                [top, bottom] => [self.color(top), self.color(bottom)],
+                _ => {
+                    let message = format!("`picture.background` has {}; it takes 1 colour or 2", entries(colors.len()));
+                    self.problems
+                        .error(span, message, "one colour, or [top, bottom]")
+                        .help("for example [\"#202840\", \"#101018\"]");
+                    [[0; 3]; 2]
+                }
+            },
+        }
+    }
+}
+
+/// From 0 to the largest value that the scene puts anywhere, if that says something.
+fn natural_range(show: &Show, substances: &[Substance], sources: &[Source]) -> Option<[f64; 2]> {
+    let chosen = |index: usize| match show {
+        Show::Substance(shown) => *shown == index,
+        Show::Substances => true,
+        _ => false,
+    };
+    let mut largest: f64 = 0.0;
+    for (index, substance) in substances.iter().enumerate().filter(|(index, _)| chosen(*index)) {
+        if let Formula::Number(value) = substance.initial {
+            largest = largest.max(value);
+        }
+        for end in substance.boundary.iter().flatten() {
+            if let End::Value(value) = end {
+                largest = largest.max(*value);
+            }
+        }
+        for (_, value) in sources.iter().flat_map(|s| &s.set).filter(|(i, _)| *i == index) {
+            largest = largest.max(*value);
+        }
+    }
+    (largest > 0.0).then_some([0.0, largest])
+}

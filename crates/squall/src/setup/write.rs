@@ -1,0 +1,260 @@
+//! The resolved scene as TOML, which reads back as the same setup, and its fingerprint.
+
+use std::fmt::{self, Write};
+
+use super::*;
+
+impl Setup {
+    /// The scene with every value filled in. Parsing it again gives the same setup.
+    pub fn to_toml(&self) -> String {
+        let description = match self.description.as_str() {
+            "" => String::new(),
+            words => format!("description = {}\n", text(words)),
+        };
+        format!("{description}{}{}{}", self.physics_toml(), self.run_toml(true), self.look_toml())
+    }
+
+    /// A fingerprint of everything that affects the simulation or the pictures. The number of frames and the interval
+    /// between checkpoints do not: a run may be made longer and resumed.
+    pub fn hash(&self) -> u64 {
+        fingerprint(&format!("{}{}{}", self.physics_toml(), self.run_toml(false), self.look_toml()))
+    }
+
+    /// A fingerprint of what affects the simulation alone: a run may be resumed with other colours.
+    pub fn physics_hash(&self) -> u64 {
+        fingerprint(&self.physics_toml())
+    }
+
+    fn physics_toml(&self) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write_physics(&mut out);
+        out
+    }
+
+    fn run_toml(&self, whole: bool) -> String {
+        let mut out = String::new();
+        let _ = self.write_run(&mut out, whole);
+        out
+    }
+
+    fn look_toml(&self) -> String {
+        let mut out = String::new();
+        let _ = self.write_look(&mut out);
+        out
+    }
+
+    fn write_physics(&self, out: &mut String) -> fmt::Result {
+        let axes = &["x", "y", "z"][..self.dimensions()];
+        writeln!(out, "model = \"{}\"\nseed = {}", self.model.word(), self.seed)?;
+        let cells = self.grid.cells.iter().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+        writeln!(out, "\n[grid]\ncells = [{cells}]")?;
+        writeln!(out, "size = {}\norigin = {}\n\n[boundary]", list(&self.grid.size), list(&self.grid.origin))?;
+        for (name, axis) in axes.iter().zip(&self.grid.axes) {
+            match axis {
+                Axis::Periodic => writeln!(out, "{name} = \"periodic\"")?,
+                Axis::Bounded { lo, hi } => writeln!(out, "{name} = {{ lo = {}, hi = {} }}", side(lo), side(hi))?,
+            }
+        }
+        writeln!(out, "\n[fluid]\nviscosity = {:?}", self.fluid.viscosity)?;
+        writeln!(out, "velocity = {}\nnoise_scale = {:?}", formulas(&self.fluid.velocity), self.fluid.noise_scale)?;
+        for s in &self.substances {
+            writeln!(out, "\n[substance.{}]\ndiffusion = {:?}", s.name, s.diffusion)?;
+            writeln!(out, "dissipation = {:?}\ninitial = {}", s.dissipation, formula(&s.initial))?;
+            let ends = (0..self.dimensions()).filter(|&a| !self.grid.is_periodic(a)).map(|a| {
+                let [lo, hi] = s.boundary[a].map(end);
+                format!("{} = {{ lo = {lo}, hi = {hi} }}", axes[a])
+            });
+            let ends = ends.collect::<Vec<_>>().join(", ");
+            if !ends.is_empty() {
+                writeln!(out, "boundary = {{ {ends} }}")?;
+            }
+            writeln!(out, "color = {}", color(s.color))?;
+            if let Some(source) = &s.source {
+                writeln!(out, "source = {}", formula(source))?;
+            }
+        }
+        for s in &self.sources {
+            self.write_source(out, s)?;
+        }
+        for f in &self.forces {
+            writeln!(out, "\n[[force]]\n{}", self.force(&f.kind))?;
+            interval(out, &f.active)?;
+        }
+        let s = &self.solver;
+        writeln!(out, "\n[solver]\nadvection = \"{}\"\nsplitting = \"{}\"", s.advection.word(), s.splitting.word())?;
+        writeln!(out, "advect_with = \"{}\"\ntracer = \"{}\"", s.advect_with.word(), s.tracer.word())?;
+        writeln!(out, "diffusion = \"{}\"", s.diffusion.word())?;
+        if let Some(filter) = s.filter {
+            writeln!(out, "filter = {filter:?}")?;
+        }
+        writeln!(out, "cfl = {:?}", s.cfl)?;
+        if s.max_dt.is_finite() {
+            writeln!(out, "max_dt = {:?}", s.max_dt)?;
+        }
+        writeln!(out, "steps_per_frame = {}", s.steps_per_frame)?;
+        // Frames end steps, so their rate is part of the simulation.
+        writeln!(out, "\n[time]\nfps = {:?}", self.time.fps)
+    }
+
+    fn write_source(&self, out: &mut String, s: &Source) -> fmt::Result {
+        let amounts = |list: &[(usize, f64)]| {
+            let list = list.iter().map(|(i, value)| format!("{} = {value:?}", self.substances[*i].name));
+            list.collect::<Vec<_>>().join(", ")
+        };
+        let shape = match &s.shape {
+            Shape::Sphere { center, radius } => {
+                format!("sphere = {{ center = {}, radius = {radius:?} }}", list(center))
+            }
+            Shape::Box { min, max } => format!("box = {{ min = {}, max = {} }}", list(min), list(max)),
+            Shape::Capsule { from, to, radius } => {
+                format!("capsule = {{ from = {}, to = {}, radius = {radius:?} }}", list(from), list(to))
+            }
+        };
+        writeln!(out, "\n[[source]]\nshape = {{ {shape} }}\nsoftness = {:?}", s.softness)?;
+        for (key, amount) in [("set", &s.set), ("rate", &s.rate)] {
+            if !amount.is_empty() {
+                writeln!(out, "{key} = {{ {} }}", amounts(amount))?;
+            }
+        }
+        if let Some(velocity) = &s.velocity {
+            writeln!(out, "velocity = {}", list(velocity))?;
+        }
+        writeln!(out, "noise = {:?}", s.noise)?;
+        interval(out, &s.active)
+    }
+
+    fn force(&self, kind: &ForceKind) -> String {
+        let name = |index: usize| &self.substances[index].name;
+        match kind {
+            ForceKind::Buoyancy { substance, strength, ambient } => format!(
+                "buoyancy = {{ substance = \"{}\", strength = {strength:?}, ambient = {ambient:?} }}",
+                name(*substance)
+            ),
+            ForceKind::Uniform(f) => format!("uniform = {}", list(f)),
+            ForceKind::Wind { velocity, rate } => {
+                format!("wind = {{ velocity = {}, rate = {rate:?} }}", list(velocity))
+            }
+            ForceKind::Vortex { center, axis, radius, strength } => {
+                let axis = if axis.is_empty() { String::new() } else { format!(", axis = {}", list(axis)) };
+                format!("vortex = {{ center = {}{axis}, radius = {radius:?}, strength = {strength:?} }}", list(center))
+            }
+            ForceKind::Noise { strength, scale, speed, substance } => {
+                let substance = substance.map_or(String::new(), |s| format!(", substance = \"{}\"", name(s)));
+                format!("noise = {{ strength = {strength:?}, scale = {scale:?}, speed = {speed:?}{substance} }}")
+            }
+            ForceKind::Radial { center, radius, strength } => {
+                format!("radial = {{ center = {}, radius = {radius:?}, strength = {strength:?} }}", list(center))
+            }
+            ForceKind::Expression(list) => format!("expression = {}", formulas(list)),
+        }
+    }
+
+    fn write_run(&self, out: &mut String, whole: bool) -> fmt::Result {
+        if whole {
+            writeln!(out, "frames = {}", self.time.frames)?;
+        }
+        writeln!(out, "include_start = {}", self.time.include_start)?;
+        let o = &self.output;
+        let fields = o.fields.iter().map(|f| text(f)).collect::<Vec<_>>().join(", ");
+        writeln!(out, "\n[output]\nwidth = {} # height {}", o.width, o.height)?;
+        writeln!(out, "movie = \"{}\"\nfields = [{fields}]", o.movie.word())?;
+        if whole {
+            writeln!(out, "checkpoint_seconds = {:?}", o.checkpoint_seconds)?;
+        }
+        Ok(())
+    }
+
+    fn write_look(&self, out: &mut String) -> fmt::Result {
+        let p = &self.picture;
+        let show = match p.show {
+            Show::Substance(index) => &self.substances[index].name,
+            Show::Substances => "substances",
+            Show::Speed => "speed",
+            Show::Vorticity => "vorticity",
+            Show::Pressure => "pressure",
+        };
+        let map = match &p.map {
+            ColorMap::Named(name) => text(name),
+            ColorMap::Ramp(colors) => format!("[{}]", colors.iter().map(|c| color(*c)).collect::<Vec<_>>().join(", ")),
+        };
+        writeln!(out, "\n[picture]\nshow = \"{show}\"\nmap = {map}")?;
+        if let Some(range) = p.range {
+            writeln!(out, "range = {}", list(&range))?;
+        }
+        let [top, bottom] = p.background.map(color);
+        writeln!(out, "mode = \"{}\"\nbackground = [{top}, {bottom}]", p.mode.word())?;
+        writeln!(out, "relief = {:?}\nexposure = {:?}", p.relief, p.exposure)?;
+        writeln!(out, "opacity = {:?}\ngamma = {:?}", p.opacity, p.gamma)?;
+        writeln!(out, "view = {{ yaw = {:?}, pitch = {:?} }}", p.view.yaw, p.view.pitch)
+    }
+}
+
+impl fmt::Display for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_toml())
+    }
+}
+
+/// FNV-1a: the same on every machine and in every version, and collisions by accident are all it must avoid.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn list(values: &[f64]) -> String {
+    // `{:?}` of an f64 is the shortest text that reads back as the same number, always with a point or an exponent.
+    format!("{values:?}")
+}
+
+fn text(s: &str) -> String {
+    let mut out = String::from("\"");
+    for c in s.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out += &format!("\\u{:04X}", c as u32),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn color([r, g, b]: [u8; 3]) -> String {
+    format!("\"#{r:02x}{g:02x}{b:02x}\"")
+}
+
+fn formula(f: &Formula) -> String {
+    match f {
+        Formula::Number(value) => format!("{value:?}"),
+        Formula::Expression(expr) => text(expr.text()),
+    }
+}
+
+fn formulas(list: &[Formula]) -> String {
+    format!("[{}]", list.iter().map(formula).collect::<Vec<_>>().join(", "))
+}
+
+fn side(side: &Side) -> String {
+    match side {
+        Side::Slip => "\"slip\"".to_owned(),
+        Side::NoSlip(velocity) if velocity.iter().all(|v| *v == 0.0) => "\"no_slip\"".to_owned(),
+        Side::NoSlip(velocity) => format!("{{ moving = {} }}", list(velocity)),
+        Side::Inflow(velocity) => format!("{{ inflow = {} }}", list(velocity)),
+        Side::Open => "\"open\"".to_owned(),
+    }
+}
+
+fn end(end: End) -> String {
+    match end {
+        End::Insulated => "\"insulated\"".to_owned(),
+        End::Value(value) => format!("{value:?}"),
+    }
+}
+
+fn interval(out: &mut String, active: &Interval) -> fmt::Result {
+    writeln!(out, "from = {:?}", active.from)?;
+    if active.to.is_finite() {
+        writeln!(out, "to = {:?}", active.to)?;
+    }
+    Ok(())
+}

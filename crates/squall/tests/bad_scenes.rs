@@ -1,0 +1,243 @@
+//! Every mistake that we could think of, and what Squall says to it. The snapshots in `snapshots/` are meant to be
+//! read: each message should say what is wrong, where, and what to do.
+
+use squall::diagnostic::plain;
+use squall::{Scene, SceneError};
+
+/// A scene that is right, to which the cases add what is wrong.
+const GRID: &str = "[grid]\ncells = [32, 48]\n";
+const SMOKE: &str = "[grid]\ncells = [32, 48]\n\n[substance.density]\ninitial = 0.5\n\n";
+const GRID_3D: &str = "[grid]\ncells = [16, 16, 16]\n";
+
+fn report(text: &str, overrides: &[&str]) -> String {
+    let overrides: Vec<String> = overrides.iter().map(|o| o.to_string()).collect();
+    match Scene::parse("scene.toml", text, &overrides).and_then(|scene| scene.setup()) {
+        Err(e @ SceneError::Budget(_)) => format!("refused:\n{}", plain(&e)),
+        Err(e) => plain(&e),
+        Ok((_, warnings)) => {
+            assert!(!warnings.is_empty(), "nothing was wrong with\n{text}");
+            warnings.iter().map(|w| plain(w)).collect()
+        }
+    }
+}
+
+fn catalogue(cases: &[(&str, String)]) -> String {
+    let mut out = String::new();
+    for (title, text) in cases {
+        out += &format!("=== {title}\n{}\n", report(text, &[]).trim_end());
+    }
+    out
+}
+
+fn with(base: &str, text: &str) -> String {
+    format!("{base}{text}")
+}
+
+fn snapshot(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+macro_rules! cases {
+    ($name:ident, $base:expr, { $($title:literal => $text:literal,)* }) => {
+        #[test]
+        fn $name() {
+            snapshot(stringify!($name), &catalogue(&[$(($title, with($base, $text)),)*]));
+        }
+    };
+}
+
+cases!(syntax, "", {
+    "not TOML at all" => "this is not a scene",
+    "text without quotes" => "[picture]\nmap = viridis\n",
+    "a list that never closes" => "[grid]\ncells = [32, 48\n",
+    "a key given twice" => "[grid]\ncells = [32, 48]\ncells = [64, 96]\n",
+    "a table given twice" => "[grid]\ncells = [32, 48]\n[grid]\nsize = [1.0, 1.0]\n",
+    "a decimal comma" => "[grid]\ncells = [32, 48]\n[fluid]\nviscosity = 0,1\n",
+    "a number beyond 64 bits" => "seed = 99999999999999999999999\n[grid]\ncells = [32, 48]\n",
+    "an empty file" => "",
+});
+
+cases!(keys_and_kinds, GRID, {
+    "a misspelt key" => "[fluid]\nviscosty = 0.1\n",
+    "a misspelt table" => "[solvr]\ncfl = 1.0\n",
+    "a key like no other" => "[fluid]\ncolour = 3\n",
+    "a key by another name" => "[time]\nduration = 3.0\n",
+    "a kind of force misspelt" => "[[force]]\nbuoyency = { substance = \"density\" }\n",
+    "gravity" => "[[force]]\ngravity = [0.0, -9.81]\n",
+    "a number in quotes" => "[fluid]\nviscosity = \"0.1\"\n",
+    "a list for a number" => "[fluid]\nviscosity = [0.1]\n",
+    "a number for a list" => "[fluid]\nvelocity = 0.1\n",
+    "a table for a key of another" => "fluid = 3\n",
+    "a key below the wrong table" => "seed = 3\n",
+    "a number for a table" => "[boundary]\nx = 3\n",
+    "a table for a list of tables" => "[force]\nuniform = [0.0, 1.0]\n",
+    "a date" => "[time]\nfps = 2024-01-01\n",
+    "yes for true" => "[time]\ninclude_start = \"yes\"\n",
+    "a misspelt choice" => "[solver]\nadvection = \"mac_cormak\"\n",
+    "a choice in capitals" => "[solver]\nadvection = \"MacCormack\"\n",
+    "a choice like no other" => "[solver]\nadvection = \"best\"\n",
+    "nan" => "[fluid]\nviscosity = nan\n",
+    "infinity" => "[fluid]\nviscosity = inf\n",
+    "a number too large" => "[fluid]\nviscosity = 1e300\n",
+    "three mistakes at once" => "[fluid]\nviscosty = 1.0\n[time]\nfps = \"fast\"\n[output]\nmovie = \"avi\"\n",
+});
+
+cases!(grid, "", {
+    "no grid" => "[fluid]\nviscosity = 0.0\n",
+    "no cells" => "[grid]\nsize = [1.0, 1.0]\n",
+    "one axis" => "[grid]\ncells = [32]\n",
+    "four axes" => "[grid]\ncells = [8, 8, 8, 8]\n",
+    "no cells along an axis" => "[grid]\ncells = [32, 0]\n",
+    "minus cells" => "[grid]\ncells = [32, -4]\n",
+    "cells with a point" => "[grid]\ncells = [32.0, 48.0]\n",
+    "half a cell" => "[grid]\ncells = [32.5, 48]\n",
+    "size zero" => "[grid]\ncells = [32, 48]\nsize = [1.0, 0.0]\n",
+    "size of another dimension" => "[grid]\ncells = [32, 48]\nsize = [1.0, 1.0, 1.0]\n",
+    "more cells than memory" => "[grid]\ncells = [4096, 4096, 4096]\n",
+    "an axis beyond all bounds" => "[grid]\ncells = [9000000000000000000, 1]\n",
+});
+
+cases!(boundary, GRID, {
+    "no such kind" => "[boundary]\nx = \"wall\"\n",
+    "periodic at one end" => "[boundary]\nx = { lo = \"periodic\", hi = \"open\" }\n",
+    "z in 2D" => "[boundary]\nz = \"open\"\n",
+    "by the name of a side" => "[boundary]\ntop = \"open\"\n",
+    "a wall that moves across itself" => "[boundary]\ny = { hi = { moving = [1.0, 0.5] } }\n",
+    "moving and inflow" => "[boundary]\ny = { hi = { moving = [1.0, 0.0], inflow = [0.0, 1.0] } }\n",
+    "an empty side" => "[boundary]\ny = { hi = {} }\n",
+    "inflow for both ends at once" => "[boundary]\ny = { inflow = [0.0, 1.0] }\n",
+    "inflow of the wrong length" => "[boundary]\ny = { lo = { inflow = [0.0, 1.0, 0.0] }, hi = \"open\" }\n",
+    "inflow that cannot leave" => "[boundary]\nx = { lo = { inflow = [0.5, 0.0] } }\ny = \"no_slip\"\n",
+    "outflow that nothing replaces" => "[boundary]\nx = { hi = { inflow = [0.5, 0.0] } }\n",
+});
+
+cases!(fluid_and_substances, SMOKE, {
+    "negative viscosity" => "[fluid]\nviscosity = -0.1\n",
+    "three velocities in 2D" => "[fluid]\nvelocity = [0.0, 0.0, 0.0]\n",
+    "a reserved name" => "[substance.speed]\n",
+    "the name of a function" => "[substance.sin]\n",
+    "not a name" => "[substance.\"hot air\"]\n",
+    "the same substance twice" => "[substance.density]\n",
+    "negative dissipation" => "[substance.dye]\ndissipation = -1.0\ninitial = 1.0\n",
+    "a colour that is none" => "[substance.dye]\ncolor = \"orange\"\ninitial = 1.0\n",
+    "values on a side that is misspelt" => "[substance.dye]\nboundary = { x = \"isolated\" }\n",
+    "values on the ends of a periodic axis" => "[substance.dye]\nboundary = { x = 1.0 }\n[boundary]\nx = \"periodic\"\n",
+    "values along z in 2D" => "[substance.dye]\nboundary = { z = 1.0 }\n",
+});
+
+cases!(expressions, SMOKE, {
+    "a variable misspelt" => "[substance.dye]\nsource = \"0.5*densty\"\n",
+    "no such variable" => "[fluid]\nvelocity = [\"0\", \"q\"]\n",
+    "z in 2D" => "[fluid]\nvelocity = [\"0\", \"sin(tau*z)\"]\n",
+    "a field at the start" => "[fluid]\nvelocity = [\"0\", \"0.1*density\"]\n",
+    "a missing operator" => "[fluid]\nvelocity = [\"0\", \"2x + 1\"]\n",
+    "a missing parenthesis" => "[fluid]\nvelocity = [\"0\", \"sin(tau*x\"]\n",
+    "no such function" => "[fluid]\nvelocity = [\"0\", \"sine(x)\"]\n",
+    "too few arguments" => "[fluid]\nvelocity = [\"0\", \"max(x)\"]\n",
+    "an empty expression" => "[fluid]\nvelocity = [\"0\", \"\"]\n",
+    "python's power" => "[fluid]\nvelocity = [\"0\", \"x**2\"]\n",
+    "infinite everywhere" => "[fluid]\nvelocity = [\"0\", \"1/0\"]\n",
+    "in a multi-line text" => "[fluid]\nvelocity = [\"0\", '''x + yy''']\n",
+    "one for two axes" => "[[force]]\nexpression = [\"x\"]\n",
+    "a list in place of an expression" => "[substance.dye]\ninitial = [1.0]\n",
+});
+
+cases!(sources, SMOKE, {
+    "nothing in it" => "[[source]]\n",
+    "no shape" => "[[source]]\nset = { density = 1.0 }\n",
+    "nothing emitted" => "[[source]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.1 } }\n",
+    "no such substance" => "[[source]]\nset = { densty = 1.0 }\nshape = { sphere = { center = [0.5, 0.5], radius = 0.1 } }\n",
+    "the old way to name a substance" => "[[source]]\nsubstance = \"density\"\nshape = { sphere = { center = [0.5, 0.5], radius = 0.1 } }\n",
+    "set and rate at once" => "[[source]]\nset = { density = 1.0 }\nrate = { density = 1.0 }\nshape = { sphere = { center = [0.5, 0.5], radius = 0.1 } }\n",
+    "no such shape" => "[[source]]\nset = { density = 1.0 }\nshape = { circle = { center = [0.5, 0.5], radius = 0.1 } }\n",
+    "two shapes" => "[[source]]\nset = { density = 1.0 }\nshape = { sphere = { center = [0.5, 0.5], radius = 0.1 }, box = { min = [0.0, 0.0], max = [1.0, 1.0] } }\n",
+    "no radius" => "[[source]]\nset = { density = 1.0 }\nshape = { sphere = { center = [0.5, 0.5] } }\n",
+    "radius zero" => "[[source]]\nset = { density = 1.0 }\nshape = { sphere = { center = [0.5, 0.5], radius = 0.0 } }\n",
+    "a centre in 3D" => "[[source]]\nset = { density = 1.0 }\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.1 } }\n",
+    "a box inside out" => "[[source]]\nset = { density = 1.0 }\nshape = { box = { min = [0.5, 0.5], max = [0.4, 0.6] } }\n",
+    "stops before it starts" => "[[source]]\nset = { density = 1.0 }\nfrom = 2.0\nto = 1.0\nshape = { sphere = { center = [0.5, 0.5], radius = 0.1 } }\n",
+    "too much noise" => "[[source]]\nset = { density = 1.0 }\nnoise = 2.0\nshape = { sphere = { center = [0.5, 0.5], radius = 0.1 } }\n",
+});
+
+cases!(forces, SMOKE, {
+    "nothing in it" => "[[force]]\nfrom = 1.0\n",
+    "two in one" => "[[force]]\nuniform = [0.0, 1.0]\nwind = { velocity = [1.0, 0.0] }\n",
+    "buoyancy of nothing" => "[[force]]\nbuoyancy = { strength = 2.0 }\n",
+    "buoyancy of an unknown substance" => "[[force]]\nbuoyancy = { substance = \"temperature\" }\n",
+    "wind without velocity" => "[[force]]\nwind = { rate = 2.0 }\n",
+    "a vortex with an axis in 2D" => "[[force]]\nvortex = { center = [0.5, 0.5], radius = 0.1, strength = 1.0, axis = [0.0, 0.0, 1.0] }\n",
+    "a vortex without anything" => "[[force]]\nvortex = {}\n",
+    "noise of scale zero" => "[[force]]\nnoise = { strength = 1.0, scale = 0.0 }\n",
+});
+
+cases!(forces_in_3d, GRID_3D, {
+    "an axis without direction" => "[[force]]\nvortex = { center = [0.5, 0.5, 0.5], radius = 0.1, strength = 1.0, axis = [0.0, 0.0, 0.0] }\n",
+    "two entries in 3D" => "[[force]]\nuniform = [0.0, 1.0]\n",
+    "buoyancy without any substance" => "[[force]]\nbuoyancy = { substance = \"density\" }\n",
+});
+
+cases!(solver_time_and_output, SMOKE, {
+    "no speed at all" => "[solver]\ncfl = 0.0\n",
+    "max_dt zero" => "[solver]\nmax_dt = 0.0\n",
+    "filter above one" => "[solver]\nfilter = 5\n",
+    "no frames per second" => "[time]\nfps = 0\n",
+    "no frames" => "[time]\nframes = 0\n",
+    "a million seconds" => "[time]\nframes = 100000000\n",
+    "no pixels" => "[output]\nwidth = 0\n",
+    "an unknown movie" => "[output]\nmovie = \"mpeg4\"\n",
+    "an unknown field" => "[output]\nfields = [\"density\", \"velocty\"]\n",
+});
+
+cases!(pictures, SMOKE, {
+    "an unknown field" => "[picture]\nshow = \"smoke\"\n",
+    "an unknown map" => "[picture]\nmap = \"infreno\"\n",
+    "a map of one colour" => "[picture]\nmap = [\"#ffffff\"]\n",
+    "a map with a colour that is none" => "[picture]\nmap = [\"#000000\", \"#ff88\"]\n",
+    "a range upside down" => "[picture]\nrange = [1.0, 0.0]\n",
+    "a range of one" => "[picture]\nrange = [1.0]\n",
+    "three backgrounds" => "[picture]\nbackground = [\"#000\", \"#111\", \"#222\"]\n",
+    "exposure zero" => "[picture]\nexposure = 0\n",
+    "seen from below the ground" => "[picture]\nview = { pitch = 120 }\n",
+});
+
+cases!(pictures_without_substances, GRID, {
+    "all substances, of which there are none" => "[picture]\nshow = \"substances\"\n",
+});
+
+cases!(warnings, SMOKE, {
+    "a source outside" => "[[source]]\nset = { density = 1.0 }\nshape = { sphere = { center = [0.5, 3.0], radius = 0.1 } }\n",
+    "a source thinner than a cell" => "[[source]]\nset = { density = 1.0 }\nshape = { sphere = { center = [0.5, 0.5], radius = 0.001 } }\n",
+    "a source after the end" => "[[source]]\nset = { density = 1.0 }\nfrom = 100.0\nshape = { sphere = { center = [0.5, 0.5], radius = 0.1 } }\n",
+    "a substance that is never there" => "[substance.dye]\n",
+    "a uniform force between walls" => "[[force]]\nuniform = [0.0, -9.81]\n",
+});
+
+#[test]
+fn overrides() {
+    let mut out = String::new();
+    for case in [
+        "fluid.viscosity",
+        "fluid.viscosity=",
+        "=3",
+        "fluid.viscosty=1",
+        "fluid.viscosity=-1",
+        "fluid.viscosity=thick",
+        "grid.cells=[32, 48",
+        "grid.cells.x=3",
+        "grid.cells.7=3",
+        "source.0.noise=0.5",
+        "solver.advection=maccormak",
+        "fluid.velocity=[\"0\", \"2*qq\"]",
+    ] {
+        out += &format!("=== --set {case}\n{}\n", report(SMOKE, &[case]).trim_end());
+    }
+    snapshot("overrides", &out);
+}
+
+#[test]
+fn a_file_that_is_too_large_is_not_even_parsed() {
+    let text = "#".repeat(2 << 20);
+    snapshot("too_large", &report(&text, &[]));
+}
