@@ -1,1 +1,35 @@
-//! Files for Squall: images, movies, checkpoints.
+//! Files for Squall: pictures, movies, checkpoints, output folders, raw fields.
+//!
+//! Everything is written through [`OutputFile`], so that no file exists under its final name unless it is whole.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`output`] | [`OutputFile`], the one writer of the project, and [`IoError`] |
+//! | [`image`] | PNG, 8 and 16 bits |
+//! | [`movie`] | GIF, APNG and MP4 from finished PNG frames |
+//! | [`checkpoint`] | the state of a simulation, for exact resume |
+//! | [`folder`] | the output folder of a scene and its manifest |
+//! | [`npy`] | fields for NumPy |
+
+pub mod checkpoint;
+mod dither;
+pub mod folder;
+mod gif_movie;
+pub mod image;
+pub mod movie;
+mod mp4_movie;
+pub mod npy;
+pub mod output;
+mod palette;
+mod png_chunks;
+mod scene_hash;
+#[cfg(test)]
+mod test_folder;
+
+pub use checkpoint::{Checkpoint, CheckpointError, Position};
+pub use folder::{FolderError, Manifest, OutputFolder, Start};
+pub use image::{Picture, read_png, write_png, write_png16};
+pub use movie::{MovieError, MovieFormat, assemble};
+pub use npy::write_npy;
+pub use output::{IoError, OutputFile, sweep_temporaries, write_whole};
+pub use scene_hash::SceneHash;

@@ -1,1 +1,33 @@
 //! Pictures from fluid fields.
+//!
+//! | module | what it draws |
+//! |---|---|
+//! | [`map`] | one field through a [`ColorMap`] |
+//! | [`layers`] | several substances at once: glowing light or ink on paper |
+//! | [`volume`] | three-dimensional smoke and fire, lit and shadowed |
+//! | [`derived`] | fields to draw that are made from velocity: vorticity, speed |
+//!
+//! Conventions: fields hold one value per cell, x fastest, y up: the first row of a field is the BOTTOM of the
+//! picture. Pictures have their top row first. Colours are computed in linear light ([`Rgb`], 0 to 1) and become
+//! 8-bit sRGB in [`Image`], with a fixed fine pattern against banding. A value that is not finite is drawn in
+//! magenta. Equal input gives equal bytes for any number of threads.
+
+pub mod color;
+pub mod colormap;
+pub mod derived;
+pub mod image;
+pub mod layers;
+mod light;
+pub mod map;
+pub mod plane;
+mod relief;
+mod resample;
+pub mod volume;
+
+pub use color::{Background, Rgb};
+pub use colormap::ColorMap;
+pub use image::Image;
+pub use layers::{Layer, Mixing, draw_layers};
+pub use map::{MapStyle, Range, draw_map};
+pub use plane::{Plane, RenderError};
+pub use volume::{Flame, SmokeStyle, View, Volume, draw_volume, march_volume};

@@ -1,0 +1,197 @@
+use super::*;
+use crate::test_folder::TestFolder;
+use std::fs;
+
+const SCENE: SceneHash = SceneHash([7; 32]);
+const HERE: Position = Position { frame: 12, step: 345 };
+
+#[derive(Clone, Debug)]
+struct State {
+    steps: u64,
+    time: f64,
+    density: Vec<f32>,
+    empty: Vec<f32>,
+}
+
+impl State {
+    fn new(n: usize) -> Self {
+        let density = (0..n).map(|i| f32::from_bits((i as u32).wrapping_mul(2_654_435_761))).collect();
+        Self { steps: 42, time: 0.1 + 0.2, density, empty: vec![] }
+    }
+
+    fn blank(n: usize) -> Self {
+        Self { steps: 0, time: 0.0, density: vec![0.0; n], empty: vec![] }
+    }
+
+    fn visit(&mut self, v: &mut dyn StateVisitor) {
+        v.integer("steps", &mut self.steps);
+        v.real("time", &mut self.time);
+        v.array("density", &mut self.density);
+        v.array("empty", &mut self.empty);
+    }
+
+    fn bits(&self) -> (u64, u64, Vec<u32>) {
+        (self.steps, self.time.to_bits(), self.density.iter().map(|v| v.to_bits()).collect())
+    }
+}
+
+fn write(path: &Path, state: &State) {
+    save(path, SCENE, HERE, |v| state.clone().visit(v)).unwrap();
+}
+
+fn read(path: &Path, n: usize) -> Result<State, CheckpointError> {
+    let mut state = State::blank(n);
+    Checkpoint::open(path, SCENE)?.restore(|v| state.visit(v))?;
+    Ok(state)
+}
+
+#[test]
+fn a_state_comes_back_bit_by_bit_even_its_nans() {
+    let folder = TestFolder::new("cp-round");
+    let path = folder.join("checkpoint.sqc");
+    // Several chunks, several batches, and an uneven end; every bit pattern class of f32 is among the values.
+    for n in [0, 1, 1000, CHUNK, CHUNK + 1, CHUNK * BATCH + 5] {
+        let mut state = State::new(n);
+        state.time = f64::from_bits(0x7ff8_dead_beef_0001);
+        write(&path, &state);
+        assert_eq!(Checkpoint::open(&path, SCENE).unwrap().position, HERE);
+        assert!(read(&path, n).unwrap().bits() == state.bits(), "{n} values");
+    }
+}
+
+#[test]
+fn equal_states_give_equal_files_for_any_number_of_threads() {
+    let folder = TestFolder::new("cp-threads");
+    let state = State::new(5 * CHUNK + 3);
+    let mut files = Vec::new();
+    for threads in [1, 2, 3, 7] {
+        let path = folder.join(format!("{threads}.sqc"));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| write(&path, &state));
+        files.push(fs::read(path).unwrap());
+    }
+    assert!(files.iter().all(|file| *file == files[0]));
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    let folder = TestFolder::new("cp-truncated");
+    let path = folder.join("checkpoint.sqc");
+    write(&path, &State::new(100));
+    let whole = fs::read(&path).unwrap();
+    for length in 0..whole.len() {
+        fs::write(&path, &whole[..length]).unwrap();
+        assert!(matches!(read(&path, 100), Err(CheckpointError::Truncated { .. })), "{length} bytes");
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_an_error() {
+    let folder = TestFolder::new("cp-flipped");
+    let path = folder.join("checkpoint.sqc");
+    write(&path, &State::new(20));
+    let whole = fs::read(&path).unwrap();
+    for bit in 0..8 * whole.len() {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&path, &bytes).unwrap();
+        assert!(read(&path, 20).is_err(), "bit {bit}");
+    }
+}
+
+#[test]
+fn a_forged_checksum_does_not_lead_to_a_panic_or_a_large_allocation() {
+    let folder = TestFolder::new("cp-forged");
+    let path = folder.join("checkpoint.sqc");
+    write(&path, &State::new(20));
+    let whole = fs::read(&path).unwrap();
+    let body = whole.len() - 4;
+    for at in HEADER..body {
+        for value in [0, 1, 0x7f, 0xff, whole[at].wrapping_add(1)] {
+            let mut bytes = whole[..body].to_vec();
+            bytes[at] = value;
+            let crc = crc32fast::hash(&bytes);
+            bytes.extend(crc.to_le_bytes());
+            fs::write(&path, &bytes).unwrap();
+            // Errors are welcome and so are other values of the numbers: only a panic is wrong.
+            let _ = read(&path, 20);
+        }
+    }
+}
+
+#[test]
+fn random_bytes_are_not_a_checkpoint() {
+    let folder = TestFolder::new("cp-random");
+    let path = folder.join("checkpoint.sqc");
+    for seed in 1..200u32 {
+        let bytes: Vec<u8> = (0..seed * 3).map(|i| ((i ^ seed).wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        fs::write(&path, bytes).unwrap();
+        assert!(matches!(read(&path, 20), Err(CheckpointError::NotACheckpoint { .. })));
+    }
+}
+
+#[test]
+fn errors_say_what_is_different() {
+    let folder = TestFolder::new("cp-errors");
+    let path = folder.join("checkpoint.sqc");
+    write(&path, &State::new(20));
+    let message = |result: Result<State, CheckpointError>| result.unwrap_err().to_string();
+
+    assert!(message(read(&path, 21)).ends_with("`density` has 20 values, not 21"));
+    assert!(message(read(&folder.join("none.sqc"), 20)).contains("none.sqc"));
+
+    let other = Checkpoint::open(&path, SceneHash([8; 32])).unwrap_err();
+    assert!(matches!(&other, CheckpointError::Scene { .. }), "{other}");
+
+    let renamed = Checkpoint::open(&path, SCENE).unwrap().restore(|v| v.integer("frames", &mut 0)).unwrap_err();
+    assert!(renamed.to_string().ends_with("it holds the integer `steps` where the integer `frames` belongs"));
+    let retyped = Checkpoint::open(&path, SCENE).unwrap().restore(|v| v.real("steps", &mut 0.0)).unwrap_err();
+    assert!(retyped.to_string().ends_with("it holds the integer `steps` where the number `steps` belongs"));
+    let fewer = Checkpoint::open(&path, SCENE).unwrap().restore(|v| v.integer("steps", &mut 0)).unwrap_err();
+    assert!(fewer.to_string().ends_with("it holds more than the simulation asks for"));
+    let mut state = State::blank(20);
+    let more = Checkpoint::open(&path, SCENE).unwrap().restore(|v| {
+        state.visit(v);
+        v.integer("particles", &mut 0);
+    });
+    assert!(more.unwrap_err().to_string().ends_with("`particles` is missing"));
+
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[8] = 99;
+    fs::write(&path, bytes).unwrap();
+    assert!(message(read(&path, 20)).ends_with("format version 99, but this Squall reads version 1"));
+}
+
+#[test]
+fn the_previous_generation_serves_when_the_newest_is_damaged() {
+    let folder = TestFolder::new("cp-generations");
+    let path = folder.join("checkpoint.sqc");
+    assert!(open_latest(&path, SCENE).unwrap_err().is_damage());
+    for frame in [1, 2, 3] {
+        let mut state = State::new(20);
+        save(&path, SCENE, Position { frame, step: 10 * frame }, |v| state.visit(v)).unwrap();
+    }
+    assert_eq!(folder.names(), ["checkpoint.prev.sqc", "checkpoint.sqc"]);
+    let (newest, fault) = open_latest(&path, SCENE).unwrap();
+    assert!(newest.position.frame == 3 && fault.is_none());
+
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+    let (older, fault) = open_latest(&path, SCENE).unwrap();
+    assert!(older.position.frame == 2 && matches!(fault, Some(CheckpointError::Truncated { .. })));
+
+    // Killed between the two renames: only the previous one is there.
+    fs::remove_file(&path).unwrap();
+    assert_eq!(open_latest(&path, SCENE).unwrap().0.position.frame, 2);
+
+    // Another scene is no damage: there is nothing to fall back to.
+    assert!(matches!(open_latest(previous_generation(&path), SceneHash([0; 32])), Err(CheckpointError::Scene { .. })));
+}
+
+#[test]
+fn an_endless_name_is_an_error_and_writes_nothing() {
+    let folder = TestFolder::new("cp-name");
+    let error = save(folder.join("a.sqc"), SCENE, HERE, |v| v.integer(&"n".repeat(300), &mut 1)).unwrap_err();
+    assert!(error.to_string().contains("longer than 255"), "{error}");
+    assert!(folder.names().is_empty());
+}

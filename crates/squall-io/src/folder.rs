@@ -1,0 +1,297 @@
+//! The folder that a scene's frames go to, and the manifest that says whose they are.
+
+use crate::SceneHash;
+use crate::output::{IoError, sweep_temporaries, write_whole};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What is done with a folder that already holds output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// Go on with the output of the same scene; refuse another scene's.
+    Resume,
+    /// Begin again with the same scene; refuse another scene's.
+    Restart,
+    /// Begin again whatever the folder holds.
+    Overwrite,
+}
+
+/// What an output folder says about itself: `squall.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The version of Squall that wrote it.
+    pub squall: String,
+    /// A name for people.
+    pub scene: String,
+    /// The scene's hash, in hexadecimal.
+    pub scene_hash: String,
+    /// Frames per second.
+    pub fps: f64,
+    /// All files of the frames before this number are written.
+    pub frames_done: u64,
+    /// The series of numbered files: `smoke` stands for `smoke_0000.png`, `smoke_0001.png`, ...
+    pub series: Vec<String>,
+}
+
+/// Why a folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// It holds the output of another scene.
+    #[error("{} holds the output of another scene, `{scene}`; choose another folder or allow overwriting", .folder.display())]
+    OtherScene {
+        /// Which folder.
+        folder: PathBuf,
+        /// The name of the scene whose output it is.
+        scene: String,
+    },
+    /// It holds files that would be overwritten and that Squall may not have written.
+    #[error("{} has no manifest but a file {file}; choose another folder or allow overwriting", .folder.display())]
+    UnknownFiles {
+        /// Which folder.
+        folder: PathBuf,
+        /// One of the files.
+        file: String,
+    },
+}
+
+const MANIFEST: &str = "squall.json";
+const CHECKPOINT: &str = "checkpoint.sqc";
+/// A manifest is small; whatever is larger is not one.
+const MAX_MANIFEST: u64 = 1 << 20;
+
+/// An output folder that may be written to.
+#[derive(Debug)]
+pub struct OutputFolder {
+    folder: PathBuf,
+    manifest: Manifest,
+}
+
+impl OutputFolder {
+    /// Makes the folder ready: created if needed, left-over temporaries swept, the manifest written. `series` names
+    /// the numbered files that the run will write. Starting again removes the numbered files and checkpoints of the
+    /// run before, and nothing else.
+    pub fn open(
+        folder: impl AsRef<Path>,
+        scene: &str,
+        hash: SceneHash,
+        fps: f64,
+        series: &[&str],
+        start: Start,
+    ) -> Result<Self, FolderError> {
+        let folder = folder.as_ref();
+        fs::create_dir_all(folder).map_err(IoError::file(folder, "create the folder"))?;
+        sweep_temporaries(folder)?;
+        let mut manifest = Manifest {
+            squall: env!("CARGO_PKG_VERSION").into(),
+            scene: scene.into(),
+            scene_hash: hash.to_string(),
+            fps,
+            frames_done: 0,
+            series: series.iter().map(|&name| name.into()).collect(),
+        };
+        let before = match read_manifest(folder) {
+            // A manifest that cannot be read belongs to nobody we know, and overwriting was asked for.
+            Err(IoError::Content { .. }) if start == Start::Overwrite => None,
+            before => before?,
+        };
+        match before {
+            Some(before) if before.scene_hash == manifest.scene_hash && start == Start::Resume => {
+                manifest.frames_done = before.frames_done;
+            }
+            Some(before) if before.scene_hash == manifest.scene_hash || start == Start::Overwrite => {
+                remove_output(folder, &[before.series, manifest.series.clone()].concat())?;
+            }
+            Some(before) => {
+                return Err(FolderError::OtherScene { folder: folder.to_owned(), scene: before.scene });
+            }
+            None if start == Start::Overwrite => remove_output(folder, &manifest.series)?,
+            None => {
+                if let Some(file) = numbered_files(folder, &manifest.series)?.pop() {
+                    return Err(FolderError::UnknownFiles { folder: folder.to_owned(), file });
+                }
+            }
+        }
+        let opened = Self { folder: folder.to_owned(), manifest };
+        opened.write_manifest()?;
+        Ok(opened)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What it says about itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Where the newest checkpoint belongs.
+    pub fn checkpoint_path(&self) -> PathBuf {
+        self.folder.join(CHECKPOINT)
+    }
+
+    /// The file of one frame: `smoke_0012.png` for `("smoke", 12, "png")`.
+    pub fn frame_path(&self, series: &str, frame: u64, extension: &str) -> PathBuf {
+        self.folder.join(format!("{series}_{frame:04}.{extension}"))
+    }
+
+    /// The frames of a series that exist, in order.
+    pub fn existing_frames(&self, series: &str, extension: &str) -> Result<Vec<u64>, IoError> {
+        let files = numbered_files(&self.folder, &[series.to_owned()])?;
+        let mut frames: Vec<u64> = files
+            .iter()
+            .filter_map(|name| name.strip_suffix(extension)?.strip_suffix('.'))
+            .filter_map(|name| name.rsplit_once('_')?.1.parse().ok())
+            .collect();
+        frames.sort_unstable();
+        Ok(frames)
+    }
+
+    /// Notes that all files of the frames up to and including `frame` are written.
+    pub fn record_frame(&mut self, frame: u64) -> Result<(), IoError> {
+        self.manifest.frames_done = frame + 1;
+        self.write_manifest()
+    }
+
+    fn write_manifest(&self) -> Result<(), IoError> {
+        let path = self.folder.join(MANIFEST);
+        let text = serde_json::to_string_pretty(&self.manifest).map_err(|e| IoError::content(&path, e))?;
+        write_whole(path, (text + "\n").as_bytes())
+    }
+}
+
+/// The manifest of a folder; `None` if it has none.
+pub fn read_manifest(folder: impl AsRef<Path>) -> Result<Option<Manifest>, IoError> {
+    let path = folder.as_ref().join(MANIFEST);
+    let text = match fs::metadata(&path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(IoError::file(&path, "read")(e)),
+        Ok(data) if data.len() > MAX_MANIFEST => return Err(IoError::content(&path, "too large for a manifest")),
+        Ok(_) => fs::read_to_string(&path).map_err(IoError::file(&path, "read"))?,
+    };
+    let manifest = serde_json::from_str(&text).map_err(|e| IoError::content(&path, format!("not a manifest: {e}")))?;
+    Ok(Some(manifest))
+}
+
+/// Removes numbered files, checkpoints and the manifest. The manifest goes last: killed in between, the folder still
+/// says whose it is.
+fn remove_output(folder: &Path, series: &[String]) -> Result<(), IoError> {
+    let mut names = numbered_files(folder, series)?;
+    names.extend([CHECKPOINT, "checkpoint.prev.sqc", MANIFEST].map(String::from));
+    for name in names {
+        let path = folder.join(name);
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(IoError::file(&path, "remove")(e)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Names of the form `series_0000.extension`, sorted.
+fn numbered_files(folder: &Path, series: &[String]) -> Result<Vec<String>, IoError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(IoError::file(folder, "list"))? {
+        let entry = entry.map_err(IoError::file(folder, "list"))?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let parts = name.split_once('.').and_then(|(stem, _)| stem.rsplit_once('_'));
+        let is_ours = parts.is_some_and(|(stem, digits)| {
+            series.iter().any(|s| s == stem) && digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit())
+        });
+        if is_ours {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_folder::TestFolder;
+
+    fn open(folder: &Path, hash: u64, start: Start) -> Result<OutputFolder, FolderError> {
+        OutputFolder::open(folder, "plume", hash.into(), 30.0, &["smoke"], start)
+    }
+
+    fn write_frames(folder: &mut OutputFolder, count: u64) {
+        for frame in 0..count {
+            write_whole(folder.frame_path("smoke", frame, "png"), b"picture").unwrap();
+            folder.record_frame(frame).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_run_finds_its_own_frames_again() {
+        let folder = TestFolder::new("folder-resume");
+        let inside = folder.join("new/folder");
+        write_frames(&mut open(&inside, 1, Start::Resume).unwrap(), 3);
+        let again = open(&inside, 1, Start::Resume).unwrap();
+        assert_eq!(again.manifest().frames_done, 3);
+        assert_eq!(again.existing_frames("smoke", "png").unwrap(), [0, 1, 2]);
+        assert!(again.existing_frames("smoke", "npy").unwrap().is_empty());
+        assert_eq!(read_manifest(&inside).unwrap().as_ref(), Some(again.manifest()));
+    }
+
+    #[test]
+    fn another_scenes_output_is_refused_unless_overwriting_is_allowed() {
+        let folder = TestFolder::new("folder-other");
+        write_frames(&mut open(&folder, 1, Start::Resume).unwrap(), 3);
+        fs::write(folder.join("notes.txt"), b"mine").unwrap();
+        for start in [Start::Resume, Start::Restart] {
+            let error = open(&folder, 2, start).unwrap_err();
+            assert!(matches!(&error, FolderError::OtherScene { scene, .. } if scene == "plume"), "{error}");
+        }
+        assert_eq!(folder.names().len(), 5);
+        open(&folder, 2, Start::Overwrite).unwrap();
+        assert_eq!(folder.names(), ["notes.txt", "squall.json"]);
+    }
+
+    #[test]
+    fn starting_again_removes_the_frames_of_the_run_before() {
+        let folder = TestFolder::new("folder-restart");
+        let mut first = open(&folder, 1, Start::Resume).unwrap();
+        write_frames(&mut first, 2);
+        fs::write(first.checkpoint_path(), b"").unwrap();
+        for name in ["smoke_1.png", "smoke_final.png", "steam_0001.png"] {
+            fs::write(folder.join(name), b"mine").unwrap();
+        }
+        let again = open(&folder, 1, Start::Restart).unwrap();
+        assert_eq!(again.manifest().frames_done, 0);
+        assert_eq!(folder.names(), ["smoke_1.png", "smoke_final.png", "squall.json", "steam_0001.png"]);
+    }
+
+    #[test]
+    fn frames_without_a_manifest_are_not_touched() {
+        let folder = TestFolder::new("folder-unknown");
+        fs::write(folder.join("smoke_0007.png"), b"someone's").unwrap();
+        let error = open(&folder, 1, Start::Resume).unwrap_err();
+        assert!(error.to_string().contains("smoke_0007.png"), "{error}");
+        assert_eq!(folder.names(), ["smoke_0007.png"]);
+    }
+
+    #[test]
+    fn a_damaged_manifest_is_an_error_unless_overwriting_is_allowed() {
+        let folder = TestFolder::new("folder-damaged");
+        fs::write(folder.join(MANIFEST), b"{ \"squall\": ").unwrap();
+        let error = open(&folder, 1, Start::Resume).unwrap_err();
+        assert!(error.to_string().contains("squall.json: not a manifest"), "{error}");
+        open(&folder, 1, Start::Overwrite).unwrap();
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_the_folder_is_named() {
+        let folder = TestFolder::new("folder-file");
+        fs::write(folder.join("out"), b"").unwrap();
+        let error = open(&folder.join("out"), 1, Start::Resume).unwrap_err();
+        assert!(error.to_string().contains("out"), "{error}");
+    }
+}

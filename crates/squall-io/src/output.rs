@@ -1,0 +1,230 @@
+//! The one writer of the project: a file appears under its final name when it is whole, or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Something went wrong with a file. The message names the path, what was tried and why it failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IoError {
+    /// The operating system refused.
+    #[error("cannot {action} {}: {}", .path.display(), explain(.source))]
+    File {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What was tried, as a verb: "create", "write", "read".
+        action: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The content of a file, or what was to become its content, makes no sense.
+    #[error("{}: {reason}", .path.display())]
+    Content {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl IoError {
+    pub(crate) fn file(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::File { path: path.to_owned(), action, source }
+    }
+
+    pub(crate) fn content(path: &Path, reason: impl ToString) -> Self {
+        Self::Content { path: path.to_owned(), reason: reason.to_string() }
+    }
+
+    /// Whether the disk is full or the quota used up: freeing space and resuming helps.
+    pub fn is_full_disk(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self, Self::File { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+    }
+
+    /// Whether the file or its folder does not exist.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// The operating system's message in words that say what to do.
+fn explain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::StorageFull => "the disk is full".into(),
+        io::ErrorKind::QuotaExceeded => "the disk quota is used up".into(),
+        io::ErrorKind::PermissionDenied => "permission denied".into(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".into(),
+        io::ErrorKind::NotFound => "it, or the folder it lies in, does not exist".into(),
+        io::ErrorKind::NotADirectory => "a part of the path is a file, not a folder".into(),
+        io::ErrorKind::IsADirectory => "it is a folder".into(),
+        _ => error.to_string(),
+    }
+}
+
+const MARK: &str = ".squall-tmp-";
+
+/// A file being written. It lives under a temporary name in the folder of its final one until
+/// [`finish`](Self::finish) has seen every byte reach the operating system; dropped before that, it vanishes.
+#[derive(Debug)]
+pub struct OutputFile {
+    // None once finished: then nothing is left for `drop` to remove.
+    writer: Option<BufWriter<File>>,
+    temporary: PathBuf,
+    path: PathBuf,
+}
+
+impl OutputFile {
+    /// Starts the file that will become `path`. Its folder must exist.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, IoError> {
+        let path = path.as_ref();
+        // One process may write the same file twice at once, and process numbers come again: hence a count, and
+        // `create_new` so that nobody's file is ever written into.
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let temporary = temporary_name(path, std::process::id(), count)?;
+            match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+                Ok(file) => return Ok(Self::over(file, temporary, path.to_owned())),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(e) => return Err(IoError::file(path, "create")(e)),
+            }
+        }
+    }
+
+    fn over(file: File, temporary: PathBuf, path: PathBuf) -> Self {
+        Self { writer: Some(BufWriter::with_capacity(1 << 16, file)), temporary, path }
+    }
+
+    /// The final name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name until `finish`, for programs that write the file on our behalf.
+    pub fn temporary_path(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Hands all bytes to the operating system and gives the file its final name, replacing what was there.
+    pub fn finish(self) -> Result<(), IoError> {
+        self.complete(false, None)
+    }
+
+    /// Like [`finish`](Self::finish), and waits until the bytes are on the disk: they survive a power cut.
+    pub fn finish_durably(self) -> Result<(), IoError> {
+        self.complete(true, None)
+    }
+
+    /// Like [`finish_durably`](Self::finish_durably), and what was under the final name goes on as `previous`.
+    pub fn finish_keeping(self, previous: &Path) -> Result<(), IoError> {
+        self.complete(true, Some(previous))
+    }
+
+    fn complete(mut self, durably: bool, previous: Option<&Path>) -> Result<(), IoError> {
+        let wrote = self.writer.as_mut().map_or(Ok(()), |writer| {
+            writer.flush()?;
+            if durably { writer.get_ref().sync_data() } else { Ok(()) }
+        });
+        wrote.map_err(IoError::file(&self.path, "write"))?;
+        if let Some(previous) = previous {
+            match fs::rename(&self.path, previous) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(IoError::file(previous, "move the older file to")(e));
+                }
+                _ => {}
+            }
+        }
+        fs::rename(&self.temporary, &self.path).map_err(IoError::file(&self.path, "give a finished file the name"))?;
+        self.writer = None;
+        Ok(())
+    }
+
+    /// Turns an error of a `Write` call on this file into one that names the file.
+    pub fn explain(&self, error: io::Error) -> IoError {
+        IoError::file(&self.path, "write")(error)
+    }
+
+    fn open_writer(&mut self) -> io::Result<&mut BufWriter<File>> {
+        self.writer.as_mut().ok_or_else(|| io::Error::other("the file is finished"))
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.open_writer()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.open_writer()?.flush()
+    }
+}
+
+impl Seek for OutputFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.open_writer()?.seek(to)
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        if let Some(writer) = self.writer.take() {
+            // The buffer's content is not wanted any more: do not let `BufWriter` write it.
+            drop(writer.into_parts());
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Writes a whole file in one go.
+pub fn write_whole(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), IoError> {
+    let mut file = OutputFile::create(path)?;
+    file.write_all(bytes).map_err(|e| file.explain(e))?;
+    file.finish()
+}
+
+/// Removes from a folder the temporary files of runs that were killed; returns how many there were. Files of
+/// processes that still run stay.
+pub fn sweep_temporaries(folder: impl AsRef<Path>) -> Result<usize, IoError> {
+    let folder = folder.as_ref();
+    let mut swept = 0;
+    for entry in fs::read_dir(folder).map_err(IoError::file(folder, "list"))? {
+        let entry = entry.map_err(IoError::file(folder, "list"))?;
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        let owner = entry.file_name().to_str().and_then(owner_of_temporary);
+        if is_file && owner.is_some_and(|process| !is_running(process)) {
+            fs::remove_file(entry.path()).map_err(IoError::file(&entry.path(), "remove"))?;
+            swept += 1;
+        }
+    }
+    Ok(swept)
+}
+
+/// `.name.squall-tmp-PROCESS-COUNT` in the folder of `name`.
+fn temporary_name(path: &Path, process: u32, count: u64) -> Result<PathBuf, IoError> {
+    let Some(name) = path.file_name() else {
+        return Err(IoError::content(path, "this path does not name a file"));
+    };
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    hidden.push(format!("{MARK}{process}-{count}"));
+    Ok(path.with_file_name(hidden))
+}
+
+/// The process that a temporary file belonged to; `None` for files that are not ours.
+fn owner_of_temporary(name: &str) -> Option<u32> {
+    let (stem, tail) = name.rsplit_once(MARK)?;
+    let (process, count) = tail.split_once('-')?;
+    count.parse::<u64>().ok()?;
+    if stem.len() > 1 && stem.starts_with('.') { process.parse().ok() } else { None }
+}
+
+fn is_running(process: u32) -> bool {
+    process == std::process::id() || (cfg!(target_os = "linux") && Path::new(&format!("/proc/{process}")).exists())
+}
+
+#[cfg(test)]
+#[path = "output_tests.rs"]
+mod tests;

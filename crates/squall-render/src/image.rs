@@ -1,0 +1,96 @@
+//! The finished picture: 8-bit sRGB.
+
+use crate::color::Encoder;
+use rayon::prelude::*;
+
+/// A picture: 8-bit sRGB with alpha (not premultiplied), the top row first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Pixels per row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Red, green, blue, alpha.
+    pub pixels: Vec<[u8; 4]>,
+}
+
+impl Image {
+    /// All samples in one row of bytes, four per pixel.
+    pub fn rgba(&self) -> &[u8] {
+        self.pixels.as_flattened()
+    }
+
+    /// All samples in one row of bytes, three per pixel: for pictures without transparency.
+    pub fn to_rgb(&self) -> Vec<u8> {
+        self.pixels.iter().flat_map(|&[r, g, b, _]| [r, g, b]).collect()
+    }
+
+    /// From linear light, premultiplied by alpha: for compositing over something else later.
+    pub fn from_premultiplied(width: usize, height: usize, linear: &[[f32; 4]]) -> Self {
+        Self::draw(width, height, |y, row| {
+            for (pixel, &[r, g, b, a]) in row.iter_mut().zip(&linear[y * width..]) {
+                let whole = 1.0 / a.max(1e-6);
+                *pixel = [r * whole, g * whole, b * whole, a];
+            }
+        })
+    }
+
+    /// Draws row by row in parallel: `f` gets the number of a row, counted from the top, and its pixels in linear
+    /// light with straight alpha, opaque black at first.
+    pub(crate) fn draw(width: usize, height: usize, f: impl Fn(usize, &mut [[f32; 4]]) + Sync) -> Self {
+        let mut pixels = vec![[0; 4]; width * height];
+        let encoder = Encoder::new();
+        let draw_row = |linear: &mut Vec<[f32; 4]>, (y, row): (usize, &mut [[u8; 4]])| {
+            linear.clear();
+            linear.resize(width, [0.0, 0.0, 0.0, 1.0]);
+            f(y, linear);
+            for (x, (pixel, &[r, g, b, a])) in row.iter_mut().zip(linear.iter()).enumerate() {
+                let noise = pattern(x, y);
+                // The whole part after adding 0 to 1: right on average. `as u8` turns what is left of NaN into 0.
+                let level = |v: f32| (encoder.encode(v) + noise) as u8;
+                *pixel = [level(r), level(g), level(b), (255.0 * a.clamp(0.0, 1.0) + 0.5) as u8];
+            }
+        };
+        pixels.par_chunks_mut(width.max(1)).enumerate().for_each_init(Vec::new, draw_row);
+        Self { width, height, pixels }
+    }
+}
+
+/// A fixed pattern of numbers between 0 and 1, every small patch of which is evenly spread ("interleaved gradient
+/// noise", Jimenez 2014). It keeps away from the ends so that a colour that is exact stays exact.
+#[inline(always)]
+pub(crate) fn pattern(x: usize, y: usize) -> f32 {
+    let inner = 0.067_110_56 * x as f32 + 0.005_837_15 * y as f32;
+    let outer = 52.982_918 * (inner - inner.floor());
+    0.02 + 0.96 * (outer - outer.floor())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pattern_is_evenly_spread_everywhere() {
+        for (left, top) in [(0, 0), (1000, 31), (4000, 4000)] {
+            let sum: f32 = (0..64).map(|i| pattern(left + i % 8, top + i / 8)).sum();
+            assert!((sum / 64.0 - 0.5).abs() < 0.05, "{}", sum / 64.0);
+        }
+    }
+
+    #[test]
+    fn a_slow_gradient_has_the_right_mean_in_8_bits() {
+        // Between levels 20 and 21, where an undithered picture would show one flat band.
+        let linear = crate::color::from_srgb8([20; 3])[0] * 0.5 + crate::color::from_srgb8([21; 3])[0] * 0.5;
+        let image = Image::draw(64, 64, |_, row| row.fill([linear, linear, linear, 1.0]));
+        let mean = image.pixels.iter().map(|p| f32::from(p[0])).sum::<f32>() / 4096.0;
+        assert!((mean - 20.5).abs() < 0.05, "{mean}");
+    }
+
+    #[test]
+    fn premultiplied_colours_come_out_whole() {
+        let image = Image::from_premultiplied(2, 1, &[[0.5, 0.25, 0.0, 0.5], [0.0; 4]]);
+        assert_eq!(image.pixels[0][0], 255);
+        assert_eq!(image.pixels[0][3], 128);
+        assert_eq!(image.pixels[1], [0; 4]);
+    }
+}

@@ -1,0 +1,83 @@
+//! A flat field to draw, and what can be wrong with a request.
+
+/// Why a picture cannot be drawn.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenderError {
+    /// A field does not have one value per cell.
+    #[error("a field of {cells:?} cells cannot have {values} values")]
+    Length {
+        /// Cells along each axis.
+        cells: Vec<usize>,
+        /// Values given.
+        values: usize,
+    },
+    /// Cells need a size.
+    #[error("the cell size {0:?} is not positive")]
+    Spacing(Vec<f64>),
+    /// A picture that is too small or too large.
+    #[error("a picture of {width} x {height} pixels cannot be drawn: both must be from 1 to 32768")]
+    Size {
+        /// Pixels per row.
+        width: usize,
+        /// Rows.
+        height: usize,
+    },
+    /// No such colour.
+    #[error("`{0}` is not a colour: write it like #ff8800")]
+    Color(String),
+    /// No such colour map.
+    #[error("there is no colour map `{name}`; there are {}", .known.join(", "))]
+    ColorMap {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: &'static [&'static str],
+    },
+    /// A ramp needs colours at increasing positions.
+    #[error("a colour ramp needs two or more colours at increasing positions; these are at {0:?}")]
+    Ramp(Vec<f32>),
+}
+
+/// A two-dimensional field: one value per cell, x fastest, the bottom row first.
+#[derive(Clone, Copy, Debug)]
+pub struct Plane<'a> {
+    pub(crate) values: &'a [f32],
+    pub(crate) cells: [usize; 2],
+    pub(crate) spacing: [f64; 2],
+}
+
+impl<'a> Plane<'a> {
+    /// `spacing` is the size of a cell along x and y: it decides the aspect of the picture.
+    pub fn new(values: &'a [f32], cells: [usize; 2], spacing: [f64; 2]) -> Result<Self, RenderError> {
+        check(values, &cells, &spacing)?;
+        Ok(Self { values, cells, spacing })
+    }
+
+    /// The size of a picture that is `width` pixels wide: cells keep their shape, and both numbers are even, as
+    /// movies want them.
+    pub fn picture_size(&self, width: usize) -> Result<(usize, usize), RenderError> {
+        let [x, y]: [f64; 2] = std::array::from_fn(|a| self.cells[a] as f64 * self.spacing[a]);
+        even_size(width, y / x)
+    }
+}
+
+pub(crate) fn check(values: &[f32], cells: &[usize], spacing: &[f64]) -> Result<(), RenderError> {
+    let count = cells.iter().try_fold(1usize, |count, &n| count.checked_mul(n));
+    if values.is_empty() || count != Some(values.len()) {
+        return Err(RenderError::Length { cells: cells.to_vec(), values: values.len() });
+    }
+    if !spacing.iter().all(|h| h.is_finite() && *h > 0.0) {
+        return Err(RenderError::Spacing(spacing.to_vec()));
+    }
+    Ok(())
+}
+
+pub(crate) fn even_size(width: usize, height_per_width: f64) -> Result<(usize, usize), RenderError> {
+    let even = |x: f64| (2.0 * (x / 2.0).round()).clamp(2.0, 1e9) as usize;
+    let (width, height) = (even(width as f64), even(width as f64 * height_per_width));
+    if width > 32768 || height > 32768 {
+        return Err(RenderError::Size { width, height });
+    }
+    Ok((width, height))
+}
