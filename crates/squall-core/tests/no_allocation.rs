@@ -40,11 +40,14 @@ fn count<const D: usize>(cells: [usize; D], ends: [Ends; D]) -> usize {
         diffuser.apply(&mut field, 0.1, DiffusionScheme::Exact).unwrap();
     };
     step();
-    let before = ALLOCATIONS.load(Ordering::SeqCst);
-    for _ in 0..5 {
+    // What a solve allocates it allocates every time. A worker that wakes up late and the test harness allocate, too,
+    // but only once in a while: the quietest of several rounds tells them apart.
+    let mut round = || {
+        let before = ALLOCATIONS.load(Ordering::SeqCst);
         step();
-    }
-    ALLOCATIONS.load(Ordering::SeqCst) - before
+        ALLOCATIONS.load(Ordering::SeqCst) - before
+    };
+    (0..20).map(|_| round()).min().unwrap_or(0)
 }
 
 #[test]

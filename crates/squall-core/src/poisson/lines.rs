@@ -61,49 +61,87 @@ impl Columns for [&mut [Real]] {
     }
 }
 
-/// Columns `begin..end` into the lines of the buffer.
+/// Values of [`PAIRS`] pairs of neighbouring lines at one place.
+pub(super) type Lanes = [Pair; PAIRS];
+
+/// The values of a row from column `begin` on; beyond its end there are zeros.
+//
+// Loops here and below, because `map` and `from_fn` on arrays are not always inlined.
 #[inline(always)]
-pub(super) fn gather<C: Columns + ?Sized>(
-    transform: &Transform,
-    domain: Domain,
-    columns: &mut C,
-    (begin, end): (usize, usize),
-    lines: &mut [Pair],
-) {
-    let places = transform.places(domain);
-    let stride = line_stride(places.len());
-    for (n, place) in places.iter().enumerate() {
-        let (pairs, odd) = columns.row(n)[begin..end].as_chunks::<2>();
-        let mut lines = lines[place.slot..].chunks_mut(stride);
-        for ([a, b], line) in pairs.iter().zip(lines.by_ref()) {
-            line[0] = Pair::new(a * place.sign, b * place.sign);
+pub(super) fn read(row: &[Real], begin: usize) -> Lanes {
+    let row = &row[begin..];
+    if let Some(whole) = row.first_chunk() {
+        return pairs(whole);
+    }
+    let mut part = [0.0; 2 * PAIRS];
+    part[..row.len()].copy_from_slice(row);
+    pairs(&part)
+}
+
+#[inline(always)]
+fn pairs(values: &[Real; 2 * PAIRS]) -> Lanes {
+    let mut lanes = [Pair::new(0.0, 0.0); PAIRS];
+    for l in 0..PAIRS {
+        lanes[l] = Pair::new(values[2 * l], values[2 * l + 1]);
+    }
+    lanes
+}
+
+/// Writes values into a row from column `begin` on; those beyond its end are dropped.
+#[inline(always)]
+pub(super) fn write(row: &mut [Real], begin: usize, lanes: &Lanes) {
+    let row = &mut row[begin..];
+    if let Some(whole) = row.first_chunk_mut::<{ 2 * PAIRS }>() {
+        for l in 0..PAIRS {
+            whole[2 * l] = lanes[l].re;
+            whole[2 * l + 1] = lanes[l].im;
         }
-        if let ([a], Some(line)) = (odd, lines.next()) {
-            line[0] = Pair::new(a * place.sign, 0.0);
-        }
+        return;
+    }
+    for (i, v) in row.iter_mut().enumerate() {
+        *v = if i % 2 == 0 { lanes[i / 2].re } else { lanes[i / 2].im };
     }
 }
 
-/// The lines of the buffer into columns `begin..end`.
+/// `factor lanes`
 #[inline(always)]
-pub(super) fn scatter<C: Columns + ?Sized>(
-    transform: &Transform,
-    domain: Domain,
-    columns: &mut C,
-    (begin, end): (usize, usize),
-    lines: &[Pair],
-) {
-    let places = transform.places(domain);
-    let stride = line_stride(places.len());
-    for (n, place) in places.iter().enumerate() {
-        let (pairs, odd) = columns.row(n)[begin..end].as_chunks_mut::<2>();
-        let mut lines = lines[place.slot..].chunks(stride);
-        for ([a, b], line) in pairs.iter_mut().zip(lines.by_ref()) {
-            *a = line[0].re * place.sign;
-            *b = line[0].im * place.sign;
+pub(super) fn scaled(mut lanes: Lanes, factor: Real) -> Lanes {
+    for l in 0..PAIRS {
+        lanes[l].re *= factor;
+        lanes[l].im *= factor;
+    }
+    lanes
+}
+
+/// The lines of a buffer, one beside the other. Slices of one length, so that one bounds check serves all.
+pub(super) struct Batch<'a> {
+    pub lines: [&'a mut [Pair]; PAIRS],
+}
+
+impl<'a> Batch<'a> {
+    pub fn new(buffer: &'a mut [Pair], len: usize) -> Self {
+        let mut rest = buffer;
+        let lines = std::array::from_fn(|_| {
+            let (line, behind) = std::mem::take(&mut rest).split_at_mut(line_stride(len));
+            rest = behind;
+            &mut line[..len]
+        });
+        Batch { lines }
+    }
+
+    #[inline(always)]
+    pub fn get(&self, slot: usize) -> Lanes {
+        let mut lanes = [Pair::new(0.0, 0.0); PAIRS];
+        for l in 0..PAIRS {
+            lanes[l] = self.lines[l][slot];
         }
-        if let ([a], Some(line)) = (odd, lines.next()) {
-            *a = line[0].re * place.sign;
+        lanes
+    }
+
+    #[inline(always)]
+    pub fn set(&mut self, slot: usize, lanes: Lanes) {
+        for l in 0..PAIRS {
+            self.lines[l][slot] = lanes[l];
         }
     }
 }

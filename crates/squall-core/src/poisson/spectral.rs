@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use rustfft::FftPlanner;
 
 use super::PoissonSolver;
-use super::lines::{Buffers, Columns, PAIRS, PlaneColumns, gather, line_stride, load, scatter, store};
+use super::lines::{Batch, Buffers, Columns, Lanes, PAIRS, PlaneColumns, line_stride, load, read, store};
 use super::transform::{Domain, Pair, Transform};
 use crate::field::Field;
 use crate::grid::{At, End, Ends};
@@ -60,7 +60,7 @@ pub struct Spectral<const D: usize> {
     transforms: [Transform; D],
     /// Eigenvalues of the Laplacian along each axis, slot by slot.
     eigenvalues: [Vec<f64>; D],
-    /// What the symbol needs of each axis, slot by slot, and an entry for a missing partner that keeps its zeros zero.
+    /// What the symbol needs of each axis, slot by slot, and entries for missing lines that keep their zeros zero.
     factors: [Vec<Real>; D],
     workers: Vec<Mutex<Buffers>>,
     rows: RowList,
@@ -86,7 +86,7 @@ impl<const D: usize> Spectral<D> {
             let h2 = spacing[a] * spacing[a];
             transforms[a].eigenvalues().iter().map(|lam| lam / h2).collect()
         });
-        let factors = cells.map(|n| vec![0.0; n + 1]);
+        let factors = cells.map(|n| vec![0.0; n + 2 * PAIRS]);
         let layout = Layout::dense(cells);
         let mut plan =
             Spectral { layout, transforms, eigenvalues, factors, workers: Vec::new(), rows: RowList::default() };
@@ -182,7 +182,7 @@ impl<const D: usize> Spectral<D> {
             for (f, &lambda) in self.factors[a].iter_mut().zip(&self.eigenvalues[a]) {
                 *f = factor(lambda) as Real;
             }
-            self.factors[a][n] = spare;
+            self.factors[a][n..].fill(spare);
         }
         match symbol {
             Symbol::Exponential { .. } => Combine::Product,
@@ -233,14 +233,18 @@ impl<const D: usize> Spectral<D> {
     fn plane_columns(&self, plane: &mut [Real], from: Domain, buffers: &mut Buffers) {
         let (transform, n) = (&self.transforms[1], self.layout.cells());
         let Buffers { lines, scratch } = buffers;
-        let mut columns = PlaneColumns { plane, stride: self.layout.stride()[1], width: n[0] };
-        for range in batches(n[0]) {
-            gather(transform, from, &mut columns, range, lines);
-            let mut to = from;
-            for line in each_line(lines, n[1], range) {
-                to = turn(transform, from, line, scratch);
+        let batch = &mut Batch::new(lines, n[1]);
+        let columns = &mut PlaneColumns { plane, stride: self.layout.stride()[1], width: n[0] };
+        for (begin, count) in batches(n[0]) {
+            if from == Domain::Space {
+                transform.gather_samples(columns, begin, batch);
+                transform.fft(batch, count, scratch);
+                transform.scatter_modes(columns, begin, batch);
+            } else {
+                transform.gather_modes(columns, begin, batch);
+                transform.inverse_fft(batch, count, scratch);
+                transform.scatter_samples(columns, begin, batch);
             }
-            scatter(transform, to, &mut columns, range, lines);
         }
     }
 
@@ -281,40 +285,45 @@ impl<const D: usize> Spectral<D> {
         let (transform, len) = (&self.transforms[D - 1], self.layout.cells()[D - 1]);
         let last = &self.factors[D - 1][..len];
         let Buffers { lines, scratch } = &mut *self.buffers();
+        let batch = &mut Batch::new(lines, len);
         let mut dropped = 0.0;
-        for range in batches(rows.row(0).len()) {
-            gather(transform, Domain::Space, rows, range, lines);
-            for (l, line) in each_line(lines, len, range).enumerate() {
-                transform.forward(line, scratch);
-                let at = x + range.0 + 2 * l;
-                let zero_line = drop_zero && at == 0;
-                if zero_line {
-                    dropped = line[0].re;
+        for (begin, count) in batches(rows.row(0).len()) {
+            transform.gather_samples(rows, begin, batch);
+            transform.fft(batch, count, scratch);
+            let zero_mode = batch.lines[0][0].re;
+            let others = self.lane_factors(x + begin, base, combine);
+            match combine {
+                Combine::Quotient { numerator } => {
+                    transform.change_modes(batch, |slot, modes| divided(modes, others, last[slot], numerator))
                 }
-                multiply(line, last, self.pair_factors(at, base, combine), combine);
-                if zero_line {
-                    line[0].re = 0.0;
-                }
-                transform.inverse(line, scratch);
+                Combine::Product => transform.change_modes(batch, |slot, modes| times(modes, others, last[slot])),
             }
-            scatter(transform, Domain::Space, rows, range, lines);
+            if drop_zero && begin == 0 {
+                // The FFT holds the zero mode by itself: half of it, if there is more than one sample.
+                dropped = if len > 1 { 2.0 * zero_mode } else { zero_mode };
+                batch.lines[0][0].re = 0.0;
+            }
+            transform.inverse_fft(batch, count, scratch);
+            transform.scatter_samples(rows, begin, batch);
         }
         dropped
     }
 
-    /// The factors of all axes but the last for modes `x` and `x + 1` along the first axis.
-    fn pair_factors(&self, x: usize, base: Option<Real>, combine: Combine) -> Pair {
+    /// The factors of all axes but the last for the modes from `x` on along the first axis.
+    fn lane_factors(&self, x: usize, base: Option<Real>, combine: Combine) -> Lanes {
         if D == 1 {
-            return match combine {
-                Combine::Quotient { .. } => Pair::new(0.0, self.factors[0][self.layout.cells()[0]]),
-                Combine::Product => Pair::new(1.0, 1.0),
-            };
+            // One line and no other axis; the lanes beside it hold zeros.
+            let (nothing, spare) =
+                (if matches!(combine, Combine::Product) { 1.0 } else { 0.0 }, self.factors[0][self.layout.cells()[0]]);
+            let mut lanes = [Pair::new(spare, spare); PAIRS];
+            lanes[0].re = nothing;
+            return lanes;
         }
-        let pair = Pair::new(self.factors[0][x], self.factors[0][x + 1]);
+        let lanes = read(&self.factors[0], x);
         match (combine, base) {
-            (Combine::Quotient { .. }, Some(f)) => Pair::new(pair.re + f, pair.im + f),
-            (Combine::Product, Some(f)) => pair * f,
-            (_, None) => pair,
+            (Combine::Quotient { .. }, Some(f)) => lanes.map(|z| Pair::new(z.re + f, z.im + f)),
+            (Combine::Product, Some(f)) => lanes.map(|z| z * f),
+            (_, None) => lanes,
         }
     }
 
@@ -372,33 +381,29 @@ fn turn(transform: &Transform, from: Domain, line: &mut [Pair], scratch: &mut [P
     }
 }
 
-/// Each mode of a pair of lines times its multiplier.
+/// `modes * numerator / (others + f)`; real and imaginary parts are two lines, not complex numbers.
 #[inline(always)]
-fn multiply(line: &mut [Pair], last: &[Real], others: Pair, combine: Combine) {
-    match combine {
-        Combine::Quotient { numerator } => {
-            for (z, f) in line.iter_mut().zip(last) {
-                z.re *= numerator / (others.re + f);
-                z.im *= numerator / (others.im + f);
-            }
-        }
-        Combine::Product => {
-            for (z, f) in line.iter_mut().zip(last) {
-                z.re *= others.re * f;
-                z.im *= others.im * f;
-            }
-        }
+fn divided(mut modes: Lanes, others: Lanes, f: Real, numerator: Real) -> Lanes {
+    for l in 0..PAIRS {
+        modes[l].re *= numerator / (others[l].re + f);
+        modes[l].im *= numerator / (others[l].im + f);
     }
+    modes
 }
 
-/// Ranges of columns that are gathered together.
+/// `modes * others * f`, part by part.
+#[inline(always)]
+fn times(mut modes: Lanes, others: Lanes, f: Real) -> Lanes {
+    for l in 0..PAIRS {
+        modes[l].re *= others[l].re * f;
+        modes[l].im *= others[l].im * f;
+    }
+    modes
+}
+
+/// Where each batch of columns begins and how many pairs of lines it has.
 fn batches(width: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..width).step_by(2 * PAIRS).map(move |begin| (begin, width.min(begin + 2 * PAIRS)))
-}
-
-/// The lines of the buffer that hold a range of columns.
-fn each_line(lines: &mut [Pair], len: usize, (begin, end): (usize, usize)) -> impl Iterator<Item = &mut [Pair]> {
-    lines.chunks_mut(line_stride(len)).take((end - begin).div_ceil(2)).map(move |line| &mut line[..len])
+    (0..width).step_by(2 * PAIRS).map(move |begin| (begin, (width - begin).div_ceil(2).min(PAIRS)))
 }
 
 /// The memory of a list of rows, kept between solves.

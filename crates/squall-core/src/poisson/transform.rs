@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use rustfft::{Fft, FftPlanner};
 
+use super::lines::{Batch, Columns, Lanes, PAIRS, read, scaled, write};
 use crate::Real;
 use crate::grid::{End, Ends};
 
@@ -72,7 +73,7 @@ pub(super) struct Transform {
 enum Core {
     /// One sample: nothing to do.
     Identity,
-    /// `X_k`, `X_{N-k}` from an FFT of length N; no `w` means all are 1.
+    /// `X_k`, `X_{N-k}` from an FFT of length N.
     Split { forward: Arc<dyn Fft<Real>>, inverse: Arc<dyn Fft<Real>>, w: Vec<Pair>, middle: Option<Real> },
     /// DCT-IV of even length from FFTs of half the length; its own inverse.
     Quarter { half: Arc<dyn Fft<Real>>, w: Vec<Pair> },
@@ -230,6 +231,152 @@ impl Transform {
     }
 }
 
+/// The same transforms for a batch of lines side by side, with the passes around the FFTs fused into the moves from and
+/// to the field: all lanes share one `w`, so these passes are vector arithmetic.
+impl Transform {
+    /// Samples of the columns from `begin` on to FFT input.
+    pub fn gather_samples<C: Columns + ?Sized>(&self, columns: &mut C, begin: usize, batch: &mut Batch) {
+        let Core::Quarter { w, .. } = &self.core else {
+            for (n, place) in self.space.iter().enumerate() {
+                batch.set(place.slot, scaled(read(columns.row(n), begin), place.sign));
+            }
+            return;
+        };
+        let (last, half) = (self.len - 1, self.len / 2);
+        for (j, w) in w.iter().enumerate() {
+            let lo = read(columns.row(2 * j), begin);
+            let hi = scaled(read(columns.row(last - 2 * j), begin), self.odd_sign());
+            let (a, b) = quarter_before(lo, hi, [*w; PAIRS]);
+            batch.set(j, a);
+            batch.set(half + j, b);
+        }
+    }
+
+    /// FFT output to samples of the columns from `begin` on.
+    pub fn scatter_samples<C: Columns + ?Sized>(&self, columns: &mut C, begin: usize, batch: &Batch) {
+        let Core::Quarter { w, .. } = &self.core else {
+            for (n, place) in self.space.iter().enumerate() {
+                write(columns.row(n), begin, &scaled(batch.get(place.slot), place.sign));
+            }
+            return;
+        };
+        let (last, half) = (self.len - 1, self.len / 2);
+        for (j, w) in w.iter().enumerate() {
+            let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), [*w; PAIRS]);
+            write(columns.row(2 * j), begin, &lo);
+            write(columns.row(last - 2 * j), begin, &scaled(hi, self.odd_sign()));
+        }
+    }
+
+    /// FFT output to modes of the columns from `begin` on.
+    pub fn scatter_modes<C: Columns + ?Sized>(&self, columns: &mut C, begin: usize, batch: &Batch) {
+        match &self.core {
+            Core::Identity => write(columns.row(0), begin, &batch.get(0)),
+            Core::Split { w, middle, .. } => {
+                write(columns.row(0), begin, &scaled(batch.get(0), 2.0));
+                for (k, w) in (1..).zip(w) {
+                    let (x, y) = combine_lanes(batch.get(k), batch.get(self.len - k), [*w; PAIRS]);
+                    write(columns.row(k), begin, &x);
+                    write(columns.row(self.len - k), begin, &y);
+                }
+                if let Some(re) = middle {
+                    write(columns.row(self.len / 2), begin, &scaled(batch.get(self.len / 2), 2.0 * re));
+                }
+            }
+            Core::Quarter { w, .. } => {
+                let half = self.len / 2;
+                for (j, w) in w.iter().enumerate() {
+                    let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), [*w; PAIRS]);
+                    write(columns.row(j), begin, &lo);
+                    write(columns.row(half + j), begin, &hi);
+                }
+            }
+        }
+    }
+
+    /// Modes of the columns from `begin` on to FFT input.
+    pub fn gather_modes<C: Columns + ?Sized>(&self, columns: &mut C, begin: usize, batch: &mut Batch) {
+        match &self.core {
+            Core::Identity => batch.set(0, read(columns.row(0), begin)),
+            Core::Split { w, middle, .. } => {
+                batch.set(0, read(columns.row(0), begin));
+                for (k, w) in (1..).zip(w) {
+                    let (x, y) = (read(columns.row(k), begin), read(columns.row(self.len - k), begin));
+                    let (a, b) = separate_lanes(x, y, [*w; PAIRS]);
+                    batch.set(k, a);
+                    batch.set(self.len - k, b);
+                }
+                if let Some(re) = middle {
+                    batch.set(self.len / 2, scaled(read(columns.row(self.len / 2), begin), 1.0 / re));
+                }
+            }
+            Core::Quarter { w, .. } => {
+                let half = self.len / 2;
+                for (j, w) in w.iter().enumerate() {
+                    let (lo, hi) = (read(columns.row(j), begin), read(columns.row(half + j), begin));
+                    let (a, b) = quarter_before(lo, hi, [*w; PAIRS]);
+                    batch.set(j, a);
+                    batch.set(half + j, b);
+                }
+            }
+        }
+    }
+
+    /// FFT output to modes, each changed by `multiply(slot, modes)`, to FFT input.
+    #[inline(always)]
+    pub fn change_modes(&self, batch: &mut Batch, multiply: impl Fn(usize, Lanes) -> Lanes) {
+        match &self.core {
+            Core::Identity => batch.set(0, multiply(0, batch.get(0))),
+            Core::Split { w, middle, .. } => {
+                batch.set(0, scaled(multiply(0, batch.get(0)), 2.0));
+                for (k, w) in (1..).zip(w) {
+                    let (x, y) = combine_lanes(batch.get(k), batch.get(self.len - k), [*w; PAIRS]);
+                    let (a, b) = separate_lanes(multiply(k, x), multiply(self.len - k, y), [*w; PAIRS]);
+                    batch.set(k, a);
+                    batch.set(self.len - k, b);
+                }
+                if middle.is_some() {
+                    let slot = self.len / 2;
+                    batch.set(slot, scaled(multiply(slot, batch.get(slot)), 2.0));
+                }
+            }
+            Core::Quarter { w, .. } => {
+                let half = self.len / 2;
+                for (j, w) in w.iter().enumerate() {
+                    let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), [*w; PAIRS]);
+                    let (a, b) = quarter_before(multiply(j, lo), multiply(half + j, hi), [*w; PAIRS]);
+                    batch.set(j, a);
+                    batch.set(half + j, b);
+                }
+            }
+        }
+    }
+
+    /// The forward FFT of the first `count` lines.
+    pub fn fft(&self, batch: &mut Batch, count: usize, scratch: &mut [Pair]) {
+        let fft = match &self.core {
+            Core::Identity => return,
+            Core::Split { forward, .. } => forward,
+            Core::Quarter { half, .. } => half,
+        };
+        batch.lines[..count].iter_mut().for_each(|line| fft.process_with_scratch(line, scratch));
+    }
+
+    /// The FFT of the inverse transform of the first `count` lines.
+    pub fn inverse_fft(&self, batch: &mut Batch, count: usize, scratch: &mut [Pair]) {
+        let fft = match &self.core {
+            Core::Identity => return,
+            Core::Split { inverse, .. } => inverse,
+            Core::Quarter { half, .. } => half,
+        };
+        batch.lines[..count].iter_mut().for_each(|line| fft.process_with_scratch(line, scratch));
+    }
+
+    fn odd_sign(&self) -> Real {
+        if let Order::EvenOdd { odd_sign } = self.order { odd_sign } else { 1.0 }
+    }
+}
+
 /// Which mode the transform of this kind leaves in `slot`.
 fn mode_of(kind: Kind, slot: usize, n: usize) -> usize {
     let cosine = match kind {
@@ -281,7 +428,7 @@ fn turn(angle: f64) -> Pair {
 fn split_twiddles(kind: Kind, n: usize) -> Vec<Pair> {
     let inner = 1..n.div_ceil(2);
     match kind {
-        Kind::Periodic => Vec::new(),
+        Kind::Periodic => inner.map(|_| Pair::new(1.0, 0.0)).collect(),
         Kind::FlatFlat | Kind::ValueValue => inner.map(|k| turn(PI * k as f64 / (2 * n) as f64)).collect(),
         // The angle only matters modulo 2 pi, so an odd multiple of pi/4 is taken modulo 8.
         Kind::FlatValue | Kind::ValueFlat => {
@@ -295,47 +442,69 @@ fn quarter_twiddles(n: usize) -> Vec<Pair> {
     (0..n / 2).map(|j| turn(PI * (8 * j + 1) as f64 / (8 * n) as f64)).collect()
 }
 
-/// `X_0 = 2 V_0`, `X_k = A + B`, `X_{N-k} = i (A - B)` with `A = w V_k`, `B = w* V_{N-k}`, `X_{N/2} = 2 Re(w) V_{N/2}`.
+/// `X_k = A + B` and `X_{N-k} = i (A - B)` with `A = w V_k`, `B = w* V_{N-k}`.
+#[inline(always)]
+fn combine_lanes<const W: usize>(v: [Pair; W], u: [Pair; W], w: [Pair; W]) -> ([Pair; W], [Pair; W]) {
+    let (mut x, mut y) = (v, u);
+    for l in 0..W {
+        let (a, b) = (v[l] * w[l], u[l] * w[l].conj());
+        x[l] = a + b;
+        y[l] = Pair::new(b.im - a.im, a.re - b.re);
+    }
+    (x, y)
+}
+
+/// The inverse of [`combine_lanes`], times 2: `V_k = w* (X_k - i X_{N-k})`, `V_{N-k} = w (X_k + i X_{N-k})`.
+#[inline(always)]
+fn separate_lanes<const W: usize>(x: [Pair; W], y: [Pair; W], w: [Pair; W]) -> ([Pair; W], [Pair; W]) {
+    let (mut v, mut u) = (x, y);
+    for l in 0..W {
+        v[l] = Pair::new(x[l].re + y[l].im, x[l].im - y[l].re) * w[l].conj();
+        u[l] = Pair::new(x[l].re - y[l].im, x[l].im + y[l].re) * w[l];
+    }
+    (v, u)
+}
+
+/// `X_0 = 2 V_0`, `X_{N/2} = 2 Re(w) V_{N/2}`, and the slots between by [`combine_lanes`].
 fn combine(line: &mut [Pair], w: &[Pair], middle: Option<Real>) {
     line[0] *= 2.0;
     let (low, mid, high) = halves(line);
-    let join = |a: Pair, b: Pair| {
-        let (sum, difference) = (a + b, a - b);
-        (sum, Pair::new(-difference.im, difference.re))
-    };
-    if w.is_empty() {
-        for (lo, hi) in low.iter_mut().zip(high.iter_mut().rev()) {
-            (*lo, *hi) = join(*lo, *hi);
-        }
-    } else {
-        for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut().rev()).zip(w) {
-            (*lo, *hi) = join(*lo * w, *hi * w.conj());
-        }
-    }
     if let (Some(v), Some(re)) = (mid, middle) {
         *v *= 2.0 * re;
     }
+    both_ways(low, high, w, combine_lanes, combine_lanes);
 }
 
-/// The inverse of [`combine`], times 2: `V_k = w* (X_k - i X_{N-k})`, `V_{N-k} = w (X_k + i X_{N-k})`.
+/// The inverse of [`combine`], times 2.
 fn separate(line: &mut [Pair], w: &[Pair], middle: Option<Real>) {
     let (low, mid, high) = halves(line);
-    let part = |x: Pair, y: Pair| {
-        let turned = Pair::new(-y.im, y.re);
-        (x - turned, x + turned)
-    };
-    if w.is_empty() {
-        for (lo, hi) in low.iter_mut().zip(high.iter_mut().rev()) {
-            (*lo, *hi) = part(*lo, *hi);
-        }
-    } else {
-        for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut().rev()).zip(w) {
-            let (a, b) = part(*lo, *hi);
-            (*lo, *hi) = (a * w.conj(), b * w);
-        }
-    }
     if let (Some(v), Some(re)) = (mid, middle) {
         *v *= 1.0 / re;
+    }
+    both_ways(low, high, w, separate_lanes, separate_lanes);
+}
+
+/// How many slots of a line are handled at once.
+const WIDE: usize = 4;
+
+/// Calls the kernel for slots of `low` in ascending and `high` in descending order.
+#[inline(always)]
+fn both_ways(
+    low: &mut [Pair],
+    high: &mut [Pair],
+    w: &[Pair],
+    wide: impl Fn([Pair; WIDE], [Pair; WIDE], [Pair; WIDE]) -> ([Pair; WIDE], [Pair; WIDE]),
+    single: impl Fn([Pair; 1], [Pair; 1], [Pair; 1]) -> ([Pair; 1], [Pair; 1]),
+) {
+    let ((low, low_rest), (high_rest, high), (w, w_rest)) =
+        (low.as_chunks_mut::<WIDE>(), high.as_rchunks_mut::<WIDE>(), w.as_chunks::<WIDE>());
+    for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut().rev()).zip(w) {
+        hi.reverse();
+        (*lo, *hi) = wide(*lo, *hi, *w);
+        hi.reverse();
+    }
+    for ((lo, hi), w) in low_rest.iter_mut().zip(high_rest.iter_mut().rev()).zip(w_rest) {
+        ([*lo], [*hi]) = single([*lo], [*hi], [*w]);
     }
 }
 
@@ -355,14 +524,36 @@ fn halves(line: &mut [Pair]) -> (&mut [Pair], Option<&mut Pair>, &mut [Pair]) {
 fn quarter(line: &mut [Pair], w: &[Pair], half: &dyn Fft<Real>, scratch: &mut [Pair]) {
     let (low, high) = line.split_at_mut(w.len());
     for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut()).zip(w) {
-        (*lo, *hi) = (Pair::new(lo.re, hi.re) * w, Pair::new(lo.im, hi.im) * w);
+        ([*lo], [*hi]) = quarter_before([*lo], [*hi], [*w]);
     }
     half.process_with_scratch(line, scratch);
     let (low, high) = line.split_at_mut(w.len());
     for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut()).zip(w) {
-        let (a, b) = (*lo * w, *hi * w);
-        (*lo, *hi) = (Pair::new(a.re, b.re), Pair::new(-a.im, -b.im));
+        ([*lo], [*hi]) = quarter_after([*lo], [*hi], [*w]);
     }
+}
+
+/// `t = w (x_{2j} + i x_{N-1-2j})` for the first and for the second line of each pair.
+#[inline(always)]
+fn quarter_before<const W: usize>(lo: [Pair; W], hi: [Pair; W], w: [Pair; W]) -> ([Pair; W], [Pair; W]) {
+    let (mut a, mut b) = (lo, hi);
+    for l in 0..W {
+        a[l] = Pair::new(lo[l].re, hi[l].re) * w[l];
+        b[l] = Pair::new(lo[l].im, hi[l].im) * w[l];
+    }
+    (a, b)
+}
+
+/// `X_{2j} = Re(w T)`, `X_{N-1-2j} = -Im(w T)` for the first and for the second line of each pair.
+#[inline(always)]
+fn quarter_after<const W: usize>(a: [Pair; W], b: [Pair; W], w: [Pair; W]) -> ([Pair; W], [Pair; W]) {
+    let (mut lo, mut hi) = (a, b);
+    for l in 0..W {
+        let (a, b) = (a[l] * w[l], b[l] * w[l]);
+        lo[l] = Pair::new(a.re, b.re);
+        hi[l] = Pair::new(-a.im, -b.im);
+    }
+    (lo, hi)
 }
 
 #[cfg(test)]
