@@ -12,6 +12,7 @@
 //! # Ok::<(), squall::SceneError>(())
 //! ```
 
+pub mod build;
 pub mod diagnostic;
 pub mod expr;
 pub mod gallery;

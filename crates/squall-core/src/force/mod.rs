@@ -124,7 +124,9 @@ pub struct Swirl<const D: usize> {
     pub center: [f64; D],
     /// Its reach, in metres.
     pub radius: f64,
-    /// Acceleration around the centre (in the x-y plane, counter-clockwise), at `radius`.
+    /// The direction it turns about, counter-clockwise for one towards whom it points; in 2D `[0, 0, 1]`.
+    pub axis: [Real; 3],
+    /// Acceleration around the axis, at `radius`.
     pub around: Real,
     /// Acceleration away from the centre, at `radius`.
     pub outward: Real,
@@ -132,7 +134,7 @@ pub struct Swirl<const D: usize> {
 
 impl<const D: usize> Force<D> for Swirl<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, _: &[Substance<D>]) {
-        let Swirl { center, radius, around, outward } = *self;
+        let Swirl { center, radius, axis, around, outward } = *self;
         let (around, outward) = (now.dt as Real * around, now.dt as Real * outward);
         add_rows(u, |row, u| {
             let first = grid.position(At::Center, row.index.map(|i| i as usize));
@@ -142,10 +144,11 @@ impl<const D: usize> Force<D> for Swirl<D> {
                 let r2: Real = r.iter().map(|r| r * r).sum();
                 // r exp((1 - r^2) / 2) has its maximum, 1, at r = 1.
                 let bell = libm::expf(0.5 * (1.0 - r2));
-                u[0][x] -= around * bell * r[1];
-                u[1][x] += around * bell * r[0];
+                let r3: [Real; 3] = each(|a| if a < D { r[a] } else { 0.0 });
                 for a in 0..D {
-                    u[a][x] += outward * bell * r[a];
+                    let (b, c) = ((a + 1) % 3, (a + 2) % 3);
+                    let turn = axis[b] * r3[c] - axis[c] * r3[b];
+                    u[a][x] += bell * (around * turn + outward * r[a]);
                 }
             }
         });
@@ -204,8 +207,8 @@ impl<const D: usize> Force<D> for Noise<D> {
         for a in 0..D {
             let (xi, amount) = (&self.field, self.substance.map(|s| &substances[s].field));
             u[a].par_rows(|row, u| match amount {
-                Some(amount) => xi.add_row(a, row, |x| k * amount.row(row)[x], u),
-                None => xi.add_row(a, row, |_| k, u),
+                Some(amount) => xi.add_row(a, row, 0, |x| k * amount.row(row)[x], u),
+                None => xi.add_row(a, row, 0, |_| k, u),
             });
         }
     }

@@ -1,7 +1,7 @@
 //! Smooth random numbers in space and time, the same for the same seed on every machine.
 
 use crate::Real;
-use crate::field::{Field, OutOfMemory, VectorField};
+use crate::field::{Field, OutOfMemory};
 use crate::grid::{At, Axis, Ends, Grid};
 use crate::layout::Row;
 use crate::ops::{self, each};
@@ -58,34 +58,48 @@ pub fn lattice_noise<const D: usize>(p: [f64; D], time: f64, seed: u64) -> Real 
     (at(knot) * (1.0 - fade) + at(knot + 1.0) * fade) as Real
 }
 
-/// A vector field without divergence that swirls at one scale, has unit root mean square, and changes smoothly in time:
-/// the curl of three octaves of gradient noise (Bridson, Hourihan & Nordenstam 2007), blended between fixed moments.
+/// Smooth noise on a grid that changes smoothly in time, blended between fixed moments.
 pub struct NoiseField<const D: usize> {
+    kind: Kind,
     scale: f64,
     lasting: f64,
     seed: u64,
-    /// The moments on both sides of now, and how far between them we are.
-    knots: [(i64, VectorField<D>); 2],
+    /// The moments on both sides of now.
+    knots: [(i64, Vec<Field<D>>); 2],
+    /// How much each of them counts now.
     blend: [Real; 2],
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Scalar,
+    Swirls,
 }
 
 /// No moment has been computed yet.
 const NEVER: i64 = i64::MIN;
 
 impl<const D: usize> NoiseField<D> {
-    /// Noise with swirls of about `scale` metres that last about `lasting` seconds.
-    pub fn new(grid: &Grid<D>, scale: f64, lasting: f64, seed: u64) -> Result<Self, OutOfMemory> {
-        let ends = grid.axes.map(|axis| if axis == Axis::Periodic { Ends::Periodic } else { Ends::FLAT });
-        let knot = || -> Result<_, OutOfMemory> {
-            let fields: Result<Vec<_>, _> = (0..D).map(|_| Field::new(grid.cells, At::Center, ends)).collect();
-            let fields: VectorField<D> = fields?.try_into().map_err(|_| unreachable!()).expect("one per axis");
-            Ok((NEVER, fields))
-        };
-        Ok(NoiseField { scale, lasting, seed, knots: [knot()?, knot()?], blend: [1.0, 0.0] })
+    /// A vector field without divergence and of unit root mean square, with swirls of about `scale` metres that last about
+    /// `lasting` seconds: the curl of three octaves of gradient noise (Bridson, Hourihan & Nordenstam 2007).
+    pub fn swirls(grid: &Grid<D>, scale: f64, lasting: f64, seed: u64) -> Result<Self, OutOfMemory> {
+        Self::new(grid, Kind::Swirls, scale, lasting, seed)
     }
 
-    /// How many fields it keeps.
-    pub const FIELDS: usize = 2 * D;
+    /// One number per cell, between about -1 and 1.
+    pub fn scalar(grid: &Grid<D>, scale: f64, lasting: f64, seed: u64) -> Result<Self, OutOfMemory> {
+        Self::new(grid, Kind::Scalar, scale, lasting, seed)
+    }
+
+    fn new(grid: &Grid<D>, kind: Kind, scale: f64, lasting: f64, seed: u64) -> Result<Self, OutOfMemory> {
+        let ends = grid.axes.map(|axis| if axis == Axis::Periodic { Ends::Periodic } else { Ends::FLAT });
+        let components = if kind == Kind::Scalar { 1 } else { D };
+        let knot = || -> Result<_, OutOfMemory> {
+            let fields = (0..components).map(|_| Field::new(grid.cells, At::Center, ends)).collect::<Result<_, _>>()?;
+            Ok((NEVER, fields))
+        };
+        Ok(NoiseField { kind, scale, lasting, seed, knots: [knot()?, knot()?], blend: [1.0, 0.0] })
+    }
 
     /// Prepares the noise of a moment. Depends on nothing but the moment, so there is no state to save.
     pub fn move_to(&mut self, grid: &Grid<D>, time: f64) {
@@ -98,7 +112,11 @@ impl<const D: usize> NoiseField<D> {
             if self.knots[k].0 != wanted {
                 self.knots[k].0 = wanted;
                 let seed = mix(self.seed ^ (wanted as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-                swirls(grid, self.scale, seed, &mut self.knots[k].1);
+                match self.kind {
+                    Kind::Swirls => swirls(grid, self.scale, seed, &mut self.knots[k].1),
+                    // Three octaves of gradient noise seldom leave -0.6 to 0.6.
+                    Kind::Scalar => self.knots[k].1[0].set_from(grid, |p| 1.6 * octaves(grid, self.scale, seed, 0.5, p)),
+                }
             }
         }
         // Two independent fields: weights on a circle keep the mean square.
@@ -106,40 +124,44 @@ impl<const D: usize> NoiseField<D> {
         self.blend = [libm::cos(angle) as Real, libm::sin(angle) as Real];
     }
 
-    /// `out[x] += factor(x) * noise_a(x)` along a row.
-    pub fn add_row(&self, a: usize, row: Row<D>, factor: impl Fn(usize) -> Real, out: &mut [Real]) {
-        let (n0, n1) = (self.knots[0].1[a].row(row), self.knots[1].1[a].row(row));
+    /// `out[x] += factor(x) * noise(x)` along the cells of a row from `first` on, for one component.
+    pub fn add_row(&self, a: usize, row: Row<D>, first: usize, factor: impl Fn(usize) -> Real, out: &mut [Real]) {
+        let (n0, n1) = (&self.knots[0].1[a].row(row)[first..], &self.knots[1].1[a].row(row)[first..]);
         for x in 0..out.len() {
             out[x] += factor(x) * (self.blend[0] * n0[x] + self.blend[1] * n1[x]);
         }
     }
 }
 
+/// Three octaves of gradient noise, each finer by two and weaker by `gain`; periodic where the grid is.
+fn octaves<const D: usize>(grid: &Grid<D>, scale: f64, seed: u64, gain: f64, p: [f64; D]) -> f64 {
+    let size = grid.size();
+    let (mut sum, mut weight) = (0.0, 1.0);
+    for octave in 0..3 {
+        let fine = f64::from(1 << octave);
+        let mut period = [0; D];
+        let q: [f64; D] = each(|a| {
+            let r = (p[a] - grid.origin[a]) / scale * fine;
+            if grid.axes[a] == Axis::Periodic {
+                // A whole number of lattice cells around the axis.
+                let cells = (size[a] / scale * fine).round().max(1.0);
+                period[a] = cells as i64;
+                r * cells / (size[a] / scale * fine)
+            } else {
+                r
+            }
+        });
+        sum += weight * gradient_noise(q, period, mix(seed ^ octave));
+        weight *= gain;
+    }
+    sum
+}
+
 /// Fills `out` with the curl of noise. In 2D the potential is one number, in 3D a vector; both curls are
 /// `out_a = sum over b, c of epsilon_abc d(psi_c)/dx_b`.
-fn swirls<const D: usize>(grid: &Grid<D>, scale: f64, seed: u64, out: &mut VectorField<D>) {
-    const OCTAVES: i32 = 3;
-    let size = grid.size();
-    let potential = |p: [f64; D], c: usize| -> f64 {
-        let mut sum = 0.0;
-        for octave in 0..OCTAVES {
-            let fine = f64::from(1 << octave);
-            let mut period = [0; D];
-            let q: [f64; D] = each(|a| {
-                let r = (p[a] - grid.origin[a]) / scale * fine;
-                if grid.axes[a] == Axis::Periodic {
-                    // A whole number of lattice cells around the axis.
-                    let cells = (size[a] / scale * fine).round().max(1.0);
-                    period[a] = cells as i64;
-                    r * cells / (size[a] / scale * fine)
-                } else {
-                    r
-                }
-            });
-            sum += gradient_noise(q, period, mix(seed ^ (c as u64 * 31 + octave as u64))) / (fine * fine);
-        }
-        sum
-    };
+fn swirls<const D: usize>(grid: &Grid<D>, scale: f64, seed: u64, out: &mut [Field<D>]) {
+    // Each octave of the potential is weaker by four, of its slopes by two.
+    let potential = |p: [f64; D], c: usize| octaves(grid, scale, mix(seed ^ (31 * c as u64 + 7)), 0.25, p);
     // d(psi_c)/dx_b by a centred difference of the function itself.
     let slope = |p: [f64; D], b: usize, c: usize| -> f64 {
         let (mut up, mut down) = (p, p);

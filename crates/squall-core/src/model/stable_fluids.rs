@@ -153,6 +153,11 @@ impl<const D: usize> StableFluids<D> {
         self.start()
     }
 
+    /// Lets `f` set one component of the initial velocity at the centres. [`StableFluids::start`] must follow.
+    pub fn set_velocity_component(&mut self, a: usize, f: impl FnOnce(&mut Field<D>)) {
+        f(&mut self.velocity[a]);
+    }
+
     /// Makes the initial velocity free of divergence. Called by the first step if nobody did before.
     pub fn start(&mut self) -> Result<(), OutOfMemory> {
         self.allocate()?;

@@ -33,3 +33,10 @@ pub trait PoissonSolver<const D: usize>: Send {
 pub fn plan<const D: usize>(grid: &Grid<D>, ends: [Ends; D]) -> Box<dyn PoissonSolver<D>> {
     Box::new(Spectral::new(grid.cells, grid.spacing, ends))
 }
+
+/// What [`plan`] would choose for such a box, and why, in words.
+pub fn plan_kind<const D: usize>(grid: &Grid<D>, ends: [Ends; D]) -> (String, String) {
+    let cells = grid.cells.map(|n| n.to_string()).join(" x ");
+    let how = format!("direct: {} on {cells} cells", ends.map(transform::name_for).join(" x "));
+    (how, "a plain box without obstacles: transforms along each axis solve it exactly in one pass".to_string())
+}

@@ -79,6 +79,11 @@ enum Core {
     Quarter { half: Arc<dyn Fft<Real>>, w: Vec<Pair> },
 }
 
+/// The name of the transform for an axis with these ends.
+pub fn name_for(ends: Ends) -> &'static str {
+    Kind::of(ends).name()
+}
+
 /// What matters of the ends for the choice of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {

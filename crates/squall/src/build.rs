@@ -1,0 +1,262 @@
+//! From a setup to a simulation: the one place where the number of dimensions is decided.
+
+mod effects;
+mod shape;
+
+use squall_core::advect::Advection;
+use squall_core::diffuse::DiffusionScheme;
+use squall_core::force::{Buoyancy, During, Emitter, Force, Noise, NoiseField, Region, Source, Substance, Supply};
+use squall_core::force::{Swirl, Uniform, Wind};
+use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
+use squall_core::poisson::{Spectral, plan_kind};
+use squall_core::trace::Tracer;
+use squall_core::{At, Axis, End, Ends, Field, Grid, Layout, OutOfMemory, Side, Simulation};
+
+use crate::setup::{self, Formula, Setup};
+use effects::{ExpressionForce, ExpressionSource, Noises, fill};
+
+/// Why a simulation cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The machine has not enough memory.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+}
+
+/// What a simulation will take, known before anything is built.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Memory at the peak, in bytes, pictures included.
+    pub bytes: u64,
+    /// How many fields, each of one number per cell, that is for the simulation.
+    pub fields: usize,
+    /// How the pressure is solved for.
+    pub solver: String,
+    /// Why that way.
+    pub why: String,
+}
+
+/// Builds the simulation that a setup describes.
+pub fn build(setup: &Setup) -> Result<Box<dyn Simulation>, BuildError> {
+    match setup.dimensions() {
+        2 => Ok(Box::new(stable_fluids::<2>(setup)?)),
+        _ => Ok(Box::new(stable_fluids::<3>(setup)?)),
+    }
+}
+
+/// What running a setup will take.
+pub fn estimate(setup: &Setup) -> Estimate {
+    match setup.dimensions() {
+        2 => estimate_for::<2>(setup),
+        _ => estimate_for::<3>(setup),
+    }
+}
+
+/// The program itself, its threads and its tables.
+const BASE_BYTES: u64 = 12 << 20;
+
+fn estimate_for<const D: usize>(setup: &Setup) -> Estimate {
+    let grid = grid::<D>(setup);
+    let options = options(setup);
+    let noise_forces = setup.forces.iter().filter(|f| matches!(f.kind, setup::ForceKind::Noise { .. })).count();
+    let lifts = (0..D).filter(|&a| setup.fluid.viscosity > 0.0 && prescribes(grid.velocity_ends(a))).count()
+        + setup.substances.iter().filter(|s| s.diffusion > 0.0 && prescribes(substance_ends::<D>(setup, s))).count();
+    let fields = StableFluids::<D>::fields_needed(options, setup.substances.len())
+        + noise_forces * 2 * D
+        + Noises::<D>::fields(setup)
+        + lifts;
+    // Pictures: the values that are shown, and for volumes the light that reaches them.
+    let cells = setup.cell_count();
+    let shown = match setup.picture.show {
+        setup::Show::Substances => setup.substances.len() as u64,
+        setup::Show::Substance(_) | setup::Show::Pressure => 1,
+        setup::Show::Speed | setup::Show::Vorticity => D as u64 + 1,
+    };
+    let picture = shown.saturating_mul(cells).saturating_mul(4).saturating_add(if D == 3 { cells.saturating_mul(4) } else { 0 })
+        + u64::from(setup.output.width) * u64::from(setup.output.height) * 40;
+    let bytes = (fields as u64)
+        .saturating_mul(Layout::<D>::bytes(grid.cells))
+        .saturating_add(Spectral::<D>::estimate_bytes(grid.cells))
+        .saturating_add(picture)
+        .saturating_add(BASE_BYTES);
+    let (solver, why) = plan_kind(&grid, grid.pressure_ends());
+    Estimate { bytes, fields, solver, why }
+}
+
+/// Whether an end holds a value other than zero.
+fn prescribes<const D: usize>(ends: [Ends; D]) -> bool {
+    let holds = |end| matches!(end, End::Value(b) if b != 0.0);
+    ends.iter().any(|e| matches!(*e, Ends::Bounded { lo, hi } if holds(lo) || holds(hi)))
+}
+
+fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, OutOfMemory> {
+    let grid = grid::<D>(setup);
+    let noises = Noises::shared(setup, &grid)?;
+    let mut sim = StableFluids::new(grid, options(setup))?;
+    sim.viscosity = setup.fluid.viscosity;
+
+    for s in &setup.substances {
+        let mut field = Field::new(grid.cells, At::Center, substance_ends::<D>(setup, s))?;
+        fill(&mut field, &grid, &s.initial, &noises);
+        sim.substances.push(Substance { name: s.name.clone(), field, diffusion: s.diffusion, dissipation: s.dissipation });
+    }
+    for (i, f) in setup.forces.iter().enumerate() {
+        let effect = force(setup, &grid, i, &f.kind, &noises)?;
+        sim.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
+    }
+    for (i, s) in setup.sources.iter().enumerate() {
+        let effect: Box<dyn Source<D>> = Box::new(emitter(setup, &grid, i, s));
+        sim.sources.push(Box::new(During { effect, from: s.active.from, to: s.active.to }));
+    }
+    for (i, s) in setup.substances.iter().enumerate() {
+        if let Some(rate) = &s.source {
+            sim.sources.push(Box::new(ExpressionSource::new(setup, i, rate, &noises)));
+        }
+    }
+    for (a, formula) in setup.fluid.velocity.iter().enumerate() {
+        sim.set_velocity_component(a, |field| fill(field, &grid, formula, &noises));
+    }
+    sim.start()?;
+    Ok(sim)
+}
+
+fn vector<const D: usize>(values: &[f64]) -> [f64; D] {
+    std::array::from_fn(|a| values[a])
+}
+
+fn real_vector<const D: usize>(values: &[f64]) -> [f32; D] {
+    std::array::from_fn(|a| values[a] as f32)
+}
+
+fn grid<const D: usize>(setup: &Setup) -> Grid<D> {
+    let g = &setup.grid;
+    let side = |side: &setup::Side| match side {
+        setup::Side::Slip => Side::Slip,
+        setup::Side::NoSlip(v) => Side::NoSlip { velocity: real_vector(v) },
+        setup::Side::Inflow(v) => Side::Inflow { velocity: real_vector(v) },
+        setup::Side::Open => Side::Open,
+    };
+    let axes = std::array::from_fn(|a| match &g.axes[a] {
+        setup::Axis::Periodic => Axis::Periodic,
+        setup::Axis::Bounded { lo, hi } => Axis::Bounded { lo: side(lo), hi: side(hi) },
+    });
+    let mut grid = Grid::new(std::array::from_fn(|a| g.cells[a]), vector(&g.size), axes);
+    grid.origin = vector(&g.origin);
+    grid
+}
+
+fn substance_ends<const D: usize>(setup: &Setup, s: &setup::Substance) -> [Ends; D] {
+    let end = |end: &setup::End| match end {
+        setup::End::Insulated => End::Flat,
+        setup::End::Value(b) => End::Value(*b as f32),
+    };
+    std::array::from_fn(|a| match setup.grid.axes[a] {
+        setup::Axis::Periodic => Ends::Periodic,
+        setup::Axis::Bounded { .. } => Ends::Bounded { lo: end(&s.boundary[a][0]), hi: end(&s.boundary[a][1]) },
+    })
+}
+
+fn options(setup: &Setup) -> Options {
+    let s = &setup.solver;
+    let advection = match s.advection {
+        setup::Advection::MacCormack => Advection::MacCormack,
+        setup::Advection::SemiLagrangian => Advection::SemiLagrangian,
+        setup::Advection::MonotoneCubic => Advection::MonotoneCubic,
+    };
+    // Linear interpolation blurs the shortest waves by itself.
+    let filter = if advection == Advection::SemiLagrangian { 0.0 } else { Options::default().filter };
+    Options {
+        advection,
+        splitting: match s.splitting {
+            setup::Splitting::LaggedPressure => Splitting::LaggedPressure,
+            setup::Splitting::Reflection => Splitting::Reflection,
+            setup::Splitting::Plain => Splitting::Plain,
+            setup::Splitting::Paper => Splitting::Paper,
+        },
+        advect_with: match s.advect_with {
+            setup::AdvectWith::Face => AdvectWith::Face,
+            setup::AdvectWith::Cell => AdvectWith::Cell,
+        },
+        tracer: match s.tracer {
+            setup::Tracer::Auto => Tracer::Auto,
+            setup::Tracer::Rk2 => Tracer::Rk2,
+            setup::Tracer::Rk3 => Tracer::Rk3,
+            setup::Tracer::Adaptive => Tracer::Adaptive,
+        },
+        diffusion: match s.diffusion {
+            setup::Diffusion::Implicit => DiffusionScheme::Implicit,
+            setup::Diffusion::Exact => DiffusionScheme::Exact,
+        },
+        filter: s.filter.map_or(filter, |f| f as f32),
+        ..Options::default()
+    }
+}
+
+/// A seed for the `i`-th effect of a kind.
+fn seed(setup: &Setup, kind: u64, i: usize) -> u64 {
+    setup.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (kind << 32) ^ i as u64
+}
+
+fn force<const D: usize>(
+    setup: &Setup,
+    grid: &Grid<D>,
+    i: usize,
+    kind: &setup::ForceKind,
+    noises: &effects::Shared<D>,
+) -> Result<Box<dyn Force<D>>, OutOfMemory> {
+    use setup::ForceKind as K;
+    Ok(match kind {
+        K::Buoyancy { substance, strength, ambient } => {
+            Box::new(Buoyancy { substance: *substance, strength: *strength as f32, ambient: *ambient as f32 })
+        }
+        K::Uniform(f) => Box::new(Uniform(real_vector(f))),
+        K::Wind { velocity, rate } => Box::new(Wind { velocity: real_vector(velocity), rate: *rate as f32 }),
+        K::Vortex { center, axis, radius, strength } => Box::new(Swirl {
+            center: vector(center),
+            radius: *radius,
+            axis: if D == 3 { real_vector(axis) } else { [0.0, 0.0, 1.0] },
+            around: *strength as f32,
+            outward: 0.0,
+        }),
+        K::Radial { center, radius, strength } => Box::new(Swirl {
+            center: vector(center),
+            radius: *radius,
+            axis: [0.0; 3],
+            around: 0.0,
+            outward: *strength as f32,
+        }),
+        K::Noise { strength, scale, speed, substance } => Box::new(Noise {
+            field: NoiseField::swirls(grid, *scale, 1.0 / speed.max(1e-9), seed(setup, 1, i))?,
+            strength: *strength as f32,
+            substance: *substance,
+        }),
+        K::Expression(components) => Box::new(ExpressionForce::new(setup, components, noises)),
+    })
+}
+
+/// How long an emitter's flickering spots last, in seconds.
+const FLICKER: f64 = 0.2;
+
+fn emitter<const D: usize>(setup: &Setup, grid: &Grid<D>, i: usize, s: &setup::Source) -> Emitter<D> {
+    let hold = s.set.iter().map(|&(a, value)| (a, Supply::Hold(value as f32)));
+    let rate = s.rate.iter().map(|&(a, rate)| (a, Supply::Rate(rate as f32)));
+    Emitter {
+        region: Region::new(grid, s.softness, |p| shape::distance(&s.shape, &p)),
+        supply: hold.chain(rate).collect(),
+        velocity: s.velocity.as_ref().map(|v| real_vector(v)),
+        flicker: s.noise as f32,
+        flicker_scale: (setup.fluid.noise_scale, FLICKER),
+        seed: seed(setup, 2, i),
+    }
+}
+
+/// Whether a formula uses noise of either kind.
+fn uses_noise(formula: &Formula, swirls: bool) -> bool {
+    match formula {
+        Formula::Number(_) => false,
+        Formula::Expression(e) => {
+            e.variables().iter().any(|v| if swirls { v.starts_with("noise_") } else { v == "noise" })
+        }
+    }
+}
