@@ -61,56 +61,99 @@ impl Columns for [&mut [Real]] {
     }
 }
 
+/// `W` pairs of values, first all of the first lines, then all of the second ones: so that arithmetic is vector
+/// arithmetic. Loops over `W` everywhere, because `map` and `from_fn` on arrays are not always inlined.
+#[derive(Clone, Copy)]
+pub(super) struct Wide<const W: usize> {
+    pub re: [Real; W],
+    pub im: [Real; W],
+}
+
 /// Values of [`PAIRS`] pairs of neighbouring lines at one place.
-pub(super) type Lanes = [Pair; PAIRS];
+pub(super) type Lanes = Wide<PAIRS>;
+
+impl<const W: usize> Wide<W> {
+    /// The same pair everywhere.
+    #[inline(always)]
+    pub fn all(z: Pair) -> Self {
+        Wide { re: [z.re; W], im: [z.im; W] }
+    }
+
+    /// Consecutive pairs.
+    #[inline(always)]
+    pub fn new(pairs: &[Pair; W]) -> Self {
+        let mut wide = Wide::all(Pair::new(0.0, 0.0));
+        for l in 0..W {
+            wide.re[l] = pairs[l].re;
+            wide.im[l] = pairs[l].im;
+        }
+        wide
+    }
+
+    /// Consecutive pairs, the last one first.
+    #[inline(always)]
+    pub fn reversed(pairs: &[Pair; W]) -> Self {
+        let mut wide = Wide::all(Pair::new(0.0, 0.0));
+        for l in 0..W {
+            wide.re[l] = pairs[W - 1 - l].re;
+            wide.im[l] = pairs[W - 1 - l].im;
+        }
+        wide
+    }
+
+    /// The pair in lane `l`.
+    #[inline(always)]
+    pub fn pair(&self, l: usize) -> Pair {
+        Pair::new(self.re[l], self.im[l])
+    }
+
+    /// `factor` times everything.
+    #[inline(always)]
+    pub fn scaled(mut self, factor: Real) -> Self {
+        for l in 0..W {
+            self.re[l] *= factor;
+            self.im[l] *= factor;
+        }
+        self
+    }
+}
 
 /// The values of a row from column `begin` on; beyond its end there are zeros.
-//
-// Loops here and below, because `map` and `from_fn` on arrays are not always inlined.
 #[inline(always)]
 pub(super) fn read(row: &[Real], begin: usize) -> Lanes {
     let row = &row[begin..];
     if let Some(whole) = row.first_chunk() {
-        return pairs(whole);
+        return unzip(whole);
     }
     let mut part = [0.0; 2 * PAIRS];
     part[..row.len()].copy_from_slice(row);
-    pairs(&part)
+    unzip(&part)
 }
 
 #[inline(always)]
-fn pairs(values: &[Real; 2 * PAIRS]) -> Lanes {
-    let mut lanes = [Pair::new(0.0, 0.0); PAIRS];
+fn unzip(values: &[Real; 2 * PAIRS]) -> Lanes {
+    let mut lanes = Lanes::all(Pair::new(0.0, 0.0));
     for l in 0..PAIRS {
-        lanes[l] = Pair::new(values[2 * l], values[2 * l + 1]);
+        lanes.re[l] = values[2 * l];
+        lanes.im[l] = values[2 * l + 1];
     }
     lanes
 }
 
 /// Writes values into a row from column `begin` on; those beyond its end are dropped.
 #[inline(always)]
-pub(super) fn write(row: &mut [Real], begin: usize, lanes: &Lanes) {
+pub(super) fn write(row: &mut [Real], begin: usize, lanes: Lanes) {
     let row = &mut row[begin..];
     if let Some(whole) = row.first_chunk_mut::<{ 2 * PAIRS }>() {
         for l in 0..PAIRS {
-            whole[2 * l] = lanes[l].re;
-            whole[2 * l + 1] = lanes[l].im;
+            whole[2 * l] = lanes.re[l];
+            whole[2 * l + 1] = lanes.im[l];
         }
         return;
     }
     for (i, v) in row.iter_mut().enumerate() {
-        *v = if i % 2 == 0 { lanes[i / 2].re } else { lanes[i / 2].im };
+        *v = if i % 2 == 0 { lanes.re[i / 2] } else { lanes.im[i / 2] };
     }
-}
-
-/// `factor lanes`
-#[inline(always)]
-pub(super) fn scaled(mut lanes: Lanes, factor: Real) -> Lanes {
-    for l in 0..PAIRS {
-        lanes[l].re *= factor;
-        lanes[l].im *= factor;
-    }
-    lanes
 }
 
 /// The lines of a buffer, one beside the other. Slices of one length, so that one bounds check serves all.
@@ -131,9 +174,11 @@ impl<'a> Batch<'a> {
 
     #[inline(always)]
     pub fn get(&self, slot: usize) -> Lanes {
-        let mut lanes = [Pair::new(0.0, 0.0); PAIRS];
+        let mut lanes = Lanes::all(Pair::new(0.0, 0.0));
         for l in 0..PAIRS {
-            lanes[l] = self.lines[l][slot];
+            let z = self.lines[l][slot];
+            lanes.re[l] = z.re;
+            lanes.im[l] = z.im;
         }
         lanes
     }
@@ -141,7 +186,7 @@ impl<'a> Batch<'a> {
     #[inline(always)]
     pub fn set(&mut self, slot: usize, lanes: Lanes) {
         for l in 0..PAIRS {
-            self.lines[l][slot] = lanes[l];
+            self.lines[l][slot] = lanes.pair(l);
         }
     }
 }

@@ -202,14 +202,11 @@ impl<const D: usize> Spectral<D> {
         data[..used].par_chunks_mut(length).enumerate().for_each(|(s, data)| {
             let buffers = &mut *self.buffers();
             let rows = if D == 2 { slab.min(ny - s * slab) } else { slab };
-            if from == Domain::Space {
-                self.rows(data, rows, from, buffers);
-            }
+            // The axes may go in any order. Rows first, both ways: they fetch the slab into the cache in the order of
+            // memory, which columns do not (inverse pass with columns first: 128^3 took 21 ms instead of 18).
+            self.rows(data, rows, from, buffers);
             if D == 3 {
                 self.plane_columns(data, from, buffers);
-            }
-            if from == Domain::Modes {
-                self.rows(data, rows, from, buffers);
             }
         });
     }
@@ -313,18 +310,20 @@ impl<const D: usize> Spectral<D> {
     fn lane_factors(&self, x: usize, base: Option<Real>, combine: Combine) -> Lanes {
         if D == 1 {
             // One line and no other axis; the lanes beside it hold zeros.
-            let (nothing, spare) =
-                (if matches!(combine, Combine::Product) { 1.0 } else { 0.0 }, self.factors[0][self.layout.cells()[0]]);
-            let mut lanes = [Pair::new(spare, spare); PAIRS];
-            lanes[0].re = nothing;
+            let spare = self.factors[0][self.layout.cells()[0]];
+            let mut lanes = Lanes::all(Pair::new(spare, spare));
+            lanes.re[0] = if matches!(combine, Combine::Product) { 1.0 } else { 0.0 };
             return lanes;
         }
-        let lanes = read(&self.factors[0], x);
-        match (combine, base) {
-            (Combine::Quotient { .. }, Some(f)) => lanes.map(|z| Pair::new(z.re + f, z.im + f)),
-            (Combine::Product, Some(f)) => lanes.map(|z| z * f),
-            (_, None) => lanes,
+        let mut lanes = read(&self.factors[0], x);
+        let base = base.unwrap_or(if matches!(combine, Combine::Product) { 1.0 } else { 0.0 });
+        for f in lanes.re.iter_mut().chain(&mut lanes.im) {
+            match combine {
+                Combine::Quotient { .. } => *f += base,
+                Combine::Product => *f *= base,
+            }
         }
+        lanes
     }
 
     /// The buffers of the thread that asks. They are only contended if a plan is used from outside its thread pool.
@@ -385,8 +384,8 @@ fn turn(transform: &Transform, from: Domain, line: &mut [Pair], scratch: &mut [P
 #[inline(always)]
 fn divided(mut modes: Lanes, others: Lanes, f: Real, numerator: Real) -> Lanes {
     for l in 0..PAIRS {
-        modes[l].re *= numerator / (others[l].re + f);
-        modes[l].im *= numerator / (others[l].im + f);
+        modes.re[l] *= numerator / (others.re[l] + f);
+        modes.im[l] *= numerator / (others.im[l] + f);
     }
     modes
 }
@@ -395,8 +394,8 @@ fn divided(mut modes: Lanes, others: Lanes, f: Real, numerator: Real) -> Lanes {
 #[inline(always)]
 fn times(mut modes: Lanes, others: Lanes, f: Real) -> Lanes {
     for l in 0..PAIRS {
-        modes[l].re *= others[l].re * f;
-        modes[l].im *= others[l].im * f;
+        modes.re[l] *= others.re[l] * f;
+        modes.im[l] *= others.im[l] * f;
     }
     modes
 }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use rustfft::{Fft, FftPlanner};
 
-use super::lines::{Batch, Columns, Lanes, PAIRS, read, scaled, write};
+use super::lines::{Batch, Columns, Lanes, Wide, read, write};
 use crate::Real;
 use crate::grid::{End, Ends};
 
@@ -243,15 +243,15 @@ impl Transform {
     pub fn gather_samples<C: Columns + ?Sized>(&self, columns: &mut C, begin: usize, batch: &mut Batch) {
         let Core::Quarter { w, .. } = &self.core else {
             for (n, place) in self.space.iter().enumerate() {
-                batch.set(place.slot, scaled(read(columns.row(n), begin), place.sign));
+                batch.set(place.slot, read(columns.row(n), begin).scaled(place.sign));
             }
             return;
         };
         let (last, half) = (self.len - 1, self.len / 2);
         for (j, w) in w.iter().enumerate() {
             let lo = read(columns.row(2 * j), begin);
-            let hi = scaled(read(columns.row(last - 2 * j), begin), self.odd_sign());
-            let (a, b) = quarter_before(lo, hi, [*w; PAIRS]);
+            let hi = read(columns.row(last - 2 * j), begin).scaled(self.odd_sign());
+            let (a, b) = quarter_before(lo, hi, Wide::all(*w));
             batch.set(j, a);
             batch.set(half + j, b);
         }
@@ -261,39 +261,39 @@ impl Transform {
     pub fn scatter_samples<C: Columns + ?Sized>(&self, columns: &mut C, begin: usize, batch: &Batch) {
         let Core::Quarter { w, .. } = &self.core else {
             for (n, place) in self.space.iter().enumerate() {
-                write(columns.row(n), begin, &scaled(batch.get(place.slot), place.sign));
+                write(columns.row(n), begin, batch.get(place.slot).scaled(place.sign));
             }
             return;
         };
         let (last, half) = (self.len - 1, self.len / 2);
         for (j, w) in w.iter().enumerate() {
-            let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), [*w; PAIRS]);
-            write(columns.row(2 * j), begin, &lo);
-            write(columns.row(last - 2 * j), begin, &scaled(hi, self.odd_sign()));
+            let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), Wide::all(*w));
+            write(columns.row(2 * j), begin, lo);
+            write(columns.row(last - 2 * j), begin, hi.scaled(self.odd_sign()));
         }
     }
 
     /// FFT output to modes of the columns from `begin` on.
     pub fn scatter_modes<C: Columns + ?Sized>(&self, columns: &mut C, begin: usize, batch: &Batch) {
         match &self.core {
-            Core::Identity => write(columns.row(0), begin, &batch.get(0)),
+            Core::Identity => write(columns.row(0), begin, batch.get(0)),
             Core::Split { w, middle, .. } => {
-                write(columns.row(0), begin, &scaled(batch.get(0), 2.0));
+                write(columns.row(0), begin, batch.get(0).scaled(2.0));
                 for (k, w) in (1..).zip(w) {
-                    let (x, y) = combine_lanes(batch.get(k), batch.get(self.len - k), [*w; PAIRS]);
-                    write(columns.row(k), begin, &x);
-                    write(columns.row(self.len - k), begin, &y);
+                    let (x, y) = combine_wide(batch.get(k), batch.get(self.len - k), Wide::all(*w));
+                    write(columns.row(k), begin, x);
+                    write(columns.row(self.len - k), begin, y);
                 }
                 if let Some(re) = middle {
-                    write(columns.row(self.len / 2), begin, &scaled(batch.get(self.len / 2), 2.0 * re));
+                    write(columns.row(self.len / 2), begin, batch.get(self.len / 2).scaled(2.0 * re));
                 }
             }
             Core::Quarter { w, .. } => {
                 let half = self.len / 2;
                 for (j, w) in w.iter().enumerate() {
-                    let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), [*w; PAIRS]);
-                    write(columns.row(j), begin, &lo);
-                    write(columns.row(half + j), begin, &hi);
+                    let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), Wide::all(*w));
+                    write(columns.row(j), begin, lo);
+                    write(columns.row(half + j), begin, hi);
                 }
             }
         }
@@ -307,19 +307,19 @@ impl Transform {
                 batch.set(0, read(columns.row(0), begin));
                 for (k, w) in (1..).zip(w) {
                     let (x, y) = (read(columns.row(k), begin), read(columns.row(self.len - k), begin));
-                    let (a, b) = separate_lanes(x, y, [*w; PAIRS]);
+                    let (a, b) = separate_wide(x, y, Wide::all(*w));
                     batch.set(k, a);
                     batch.set(self.len - k, b);
                 }
                 if let Some(re) = middle {
-                    batch.set(self.len / 2, scaled(read(columns.row(self.len / 2), begin), 1.0 / re));
+                    batch.set(self.len / 2, read(columns.row(self.len / 2), begin).scaled(1.0 / re));
                 }
             }
             Core::Quarter { w, .. } => {
                 let half = self.len / 2;
                 for (j, w) in w.iter().enumerate() {
                     let (lo, hi) = (read(columns.row(j), begin), read(columns.row(half + j), begin));
-                    let (a, b) = quarter_before(lo, hi, [*w; PAIRS]);
+                    let (a, b) = quarter_before(lo, hi, Wide::all(*w));
                     batch.set(j, a);
                     batch.set(half + j, b);
                 }
@@ -333,23 +333,23 @@ impl Transform {
         match &self.core {
             Core::Identity => batch.set(0, multiply(0, batch.get(0))),
             Core::Split { w, middle, .. } => {
-                batch.set(0, scaled(multiply(0, batch.get(0)), 2.0));
+                batch.set(0, multiply(0, batch.get(0)).scaled(2.0));
                 for (k, w) in (1..).zip(w) {
-                    let (x, y) = combine_lanes(batch.get(k), batch.get(self.len - k), [*w; PAIRS]);
-                    let (a, b) = separate_lanes(multiply(k, x), multiply(self.len - k, y), [*w; PAIRS]);
+                    let (x, y) = combine_wide(batch.get(k), batch.get(self.len - k), Wide::all(*w));
+                    let (a, b) = separate_wide(multiply(k, x), multiply(self.len - k, y), Wide::all(*w));
                     batch.set(k, a);
                     batch.set(self.len - k, b);
                 }
                 if middle.is_some() {
                     let slot = self.len / 2;
-                    batch.set(slot, scaled(multiply(slot, batch.get(slot)), 2.0));
+                    batch.set(slot, multiply(slot, batch.get(slot)).scaled(2.0));
                 }
             }
             Core::Quarter { w, .. } => {
                 let half = self.len / 2;
                 for (j, w) in w.iter().enumerate() {
-                    let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), [*w; PAIRS]);
-                    let (a, b) = quarter_before(multiply(j, lo), multiply(half + j, hi), [*w; PAIRS]);
+                    let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), Wide::all(*w));
+                    let (a, b) = quarter_before(multiply(j, lo), multiply(half + j, hi), Wide::all(*w));
                     batch.set(j, a);
                     batch.set(half + j, b);
                 }
@@ -449,35 +449,38 @@ fn quarter_twiddles(n: usize) -> Vec<Pair> {
 
 /// `X_k = A + B` and `X_{N-k} = i (A - B)` with `A = w V_k`, `B = w* V_{N-k}`.
 #[inline(always)]
-fn combine_lanes<const W: usize>(v: [Pair; W], u: [Pair; W], w: [Pair; W]) -> ([Pair; W], [Pair; W]) {
+fn combine_wide<const W: usize>(v: Wide<W>, u: Wide<W>, w: Wide<W>) -> (Wide<W>, Wide<W>) {
     let (mut x, mut y) = (v, u);
     for l in 0..W {
-        let (a, b) = (v[l] * w[l], u[l] * w[l].conj());
-        x[l] = a + b;
-        y[l] = Pair::new(b.im - a.im, a.re - b.re);
+        let a = (v.re[l] * w.re[l] - v.im[l] * w.im[l], v.re[l] * w.im[l] + v.im[l] * w.re[l]);
+        let b = (u.re[l] * w.re[l] + u.im[l] * w.im[l], u.im[l] * w.re[l] - u.re[l] * w.im[l]);
+        (x.re[l], x.im[l]) = (a.0 + b.0, a.1 + b.1);
+        (y.re[l], y.im[l]) = (b.1 - a.1, a.0 - b.0);
     }
     (x, y)
 }
 
-/// The inverse of [`combine_lanes`], times 2: `V_k = w* (X_k - i X_{N-k})`, `V_{N-k} = w (X_k + i X_{N-k})`.
+/// The inverse of [`combine_wide`], times 2: `V_k = w* (X_k - i X_{N-k})`, `V_{N-k} = w (X_k + i X_{N-k})`.
 #[inline(always)]
-fn separate_lanes<const W: usize>(x: [Pair; W], y: [Pair; W], w: [Pair; W]) -> ([Pair; W], [Pair; W]) {
+fn separate_wide<const W: usize>(x: Wide<W>, y: Wide<W>, w: Wide<W>) -> (Wide<W>, Wide<W>) {
     let (mut v, mut u) = (x, y);
     for l in 0..W {
-        v[l] = Pair::new(x[l].re + y[l].im, x[l].im - y[l].re) * w[l].conj();
-        u[l] = Pair::new(x[l].re - y[l].im, x[l].im + y[l].re) * w[l];
+        let a = (x.re[l] + y.im[l], x.im[l] - y.re[l]);
+        let b = (x.re[l] - y.im[l], x.im[l] + y.re[l]);
+        (v.re[l], v.im[l]) = (a.0 * w.re[l] + a.1 * w.im[l], a.1 * w.re[l] - a.0 * w.im[l]);
+        (u.re[l], u.im[l]) = (b.0 * w.re[l] - b.1 * w.im[l], b.0 * w.im[l] + b.1 * w.re[l]);
     }
     (v, u)
 }
 
-/// `X_0 = 2 V_0`, `X_{N/2} = 2 Re(w) V_{N/2}`, and the slots between by [`combine_lanes`].
+/// `X_0 = 2 V_0`, `X_{N/2} = 2 Re(w) V_{N/2}`, and the slots between by [`combine_wide`].
 fn combine(line: &mut [Pair], w: &[Pair], middle: Option<Real>) {
     line[0] *= 2.0;
     let (low, mid, high) = halves(line);
     if let (Some(v), Some(re)) = (mid, middle) {
         *v *= 2.0 * re;
     }
-    both_ways(low, high, w, combine_lanes, combine_lanes);
+    both_ways(low, high, w, combine_wide, combine_wide);
 }
 
 /// The inverse of [`combine`], times 2.
@@ -486,30 +489,33 @@ fn separate(line: &mut [Pair], w: &[Pair], middle: Option<Real>) {
     if let (Some(v), Some(re)) = (mid, middle) {
         *v *= 1.0 / re;
     }
-    both_ways(low, high, w, separate_lanes, separate_lanes);
+    both_ways(low, high, w, separate_wide, separate_wide);
 }
 
 /// How many slots of a line are handled at once.
-const WIDE: usize = 4;
+const SLOTS: usize = 4;
 
-/// Calls the kernel for slots of `low` in ascending and `high` in descending order.
+/// Calls the kernel for slots of `low` in ascending and of `high` in descending order.
 #[inline(always)]
 fn both_ways(
     low: &mut [Pair],
     high: &mut [Pair],
     w: &[Pair],
-    wide: impl Fn([Pair; WIDE], [Pair; WIDE], [Pair; WIDE]) -> ([Pair; WIDE], [Pair; WIDE]),
-    single: impl Fn([Pair; 1], [Pair; 1], [Pair; 1]) -> ([Pair; 1], [Pair; 1]),
+    wide: impl Fn(Wide<SLOTS>, Wide<SLOTS>, Wide<SLOTS>) -> (Wide<SLOTS>, Wide<SLOTS>),
+    single: impl Fn(Wide<1>, Wide<1>, Wide<1>) -> (Wide<1>, Wide<1>),
 ) {
     let ((low, low_rest), (high_rest, high), (w, w_rest)) =
-        (low.as_chunks_mut::<WIDE>(), high.as_rchunks_mut::<WIDE>(), w.as_chunks::<WIDE>());
+        (low.as_chunks_mut::<SLOTS>(), high.as_rchunks_mut::<SLOTS>(), w.as_chunks::<SLOTS>());
     for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut().rev()).zip(w) {
-        hi.reverse();
-        (*lo, *hi) = wide(*lo, *hi, *w);
-        hi.reverse();
+        let (x, y) = wide(Wide::new(lo), Wide::reversed(hi), Wide::new(w));
+        for l in 0..SLOTS {
+            lo[l] = x.pair(l);
+            hi[SLOTS - 1 - l] = y.pair(l);
+        }
     }
     for ((lo, hi), w) in low_rest.iter_mut().zip(high_rest.iter_mut().rev()).zip(w_rest) {
-        ([*lo], [*hi]) = single([*lo], [*hi], [*w]);
+        let (x, y) = single(Wide::all(*lo), Wide::all(*hi), Wide::all(*w));
+        (*lo, *hi) = (x.pair(0), y.pair(0));
     }
 }
 
@@ -527,36 +533,40 @@ fn halves(line: &mut [Pair]) -> (&mut [Pair], Option<&mut Pair>, &mut [Pair]) {
 /// Slot `j` holds sample `2j`, slot `N/2 + j` sample `N - 1 - 2j`; so do the modes afterwards. For each line
 /// `t_j = w_j (x_{2j} + i x_{N-1-2j})`, `T = FFT(t)`, `X_{2j} = Re(w_j T_j)`, `X_{N-1-2j} = -Im(w_j T_j)`.
 fn quarter(line: &mut [Pair], w: &[Pair], half: &dyn Fft<Real>, scratch: &mut [Pair]) {
-    let (low, high) = line.split_at_mut(w.len());
-    for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut()).zip(w) {
-        ([*lo], [*hi]) = quarter_before([*lo], [*hi], [*w]);
-    }
+    let each = |line: &mut [Pair], kernel: fn(Wide<1>, Wide<1>, Wide<1>) -> (Wide<1>, Wide<1>)| {
+        let (low, high) = line.split_at_mut(w.len());
+        for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut()).zip(w) {
+            let (x, y) = kernel(Wide::all(*lo), Wide::all(*hi), Wide::all(*w));
+            (*lo, *hi) = (x.pair(0), y.pair(0));
+        }
+    };
+    each(line, quarter_before);
     half.process_with_scratch(line, scratch);
-    let (low, high) = line.split_at_mut(w.len());
-    for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut()).zip(w) {
-        ([*lo], [*hi]) = quarter_after([*lo], [*hi], [*w]);
-    }
+    each(line, quarter_after);
 }
 
 /// `t = w (x_{2j} + i x_{N-1-2j})` for the first and for the second line of each pair.
 #[inline(always)]
-fn quarter_before<const W: usize>(lo: [Pair; W], hi: [Pair; W], w: [Pair; W]) -> ([Pair; W], [Pair; W]) {
+fn quarter_before<const W: usize>(lo: Wide<W>, hi: Wide<W>, w: Wide<W>) -> (Wide<W>, Wide<W>) {
     let (mut a, mut b) = (lo, hi);
     for l in 0..W {
-        a[l] = Pair::new(lo[l].re, hi[l].re) * w[l];
-        b[l] = Pair::new(lo[l].im, hi[l].im) * w[l];
+        a.re[l] = lo.re[l] * w.re[l] - hi.re[l] * w.im[l];
+        a.im[l] = lo.re[l] * w.im[l] + hi.re[l] * w.re[l];
+        b.re[l] = lo.im[l] * w.re[l] - hi.im[l] * w.im[l];
+        b.im[l] = lo.im[l] * w.im[l] + hi.im[l] * w.re[l];
     }
     (a, b)
 }
 
 /// `X_{2j} = Re(w T)`, `X_{N-1-2j} = -Im(w T)` for the first and for the second line of each pair.
 #[inline(always)]
-fn quarter_after<const W: usize>(a: [Pair; W], b: [Pair; W], w: [Pair; W]) -> ([Pair; W], [Pair; W]) {
+fn quarter_after<const W: usize>(a: Wide<W>, b: Wide<W>, w: Wide<W>) -> (Wide<W>, Wide<W>) {
     let (mut lo, mut hi) = (a, b);
     for l in 0..W {
-        let (a, b) = (a[l] * w[l], b[l] * w[l]);
-        lo[l] = Pair::new(a.re, b.re);
-        hi[l] = Pair::new(-a.im, -b.im);
+        lo.re[l] = a.re[l] * w.re[l] - a.im[l] * w.im[l];
+        lo.im[l] = b.re[l] * w.re[l] - b.im[l] * w.im[l];
+        hi.re[l] = -(a.re[l] * w.im[l] + a.im[l] * w.re[l]);
+        hi.im[l] = -(b.re[l] * w.im[l] + b.im[l] * w.re[l]);
     }
     (lo, hi)
 }
