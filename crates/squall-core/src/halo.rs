@@ -104,6 +104,20 @@ impl<const D: usize> Field<D> {
         }
     }
 
+    /// Sets the last faces of a staggered field on a bounded axis, which are stored behind the cells.
+    pub(crate) fn set_last_faces(&mut self, grid: &Grid<D>, f: &impl Fn([f64; D]) -> f64) {
+        let (At::Face(a), layout) = (self.at(), *self.layout()) else { return };
+        let n = self.cells()[a];
+        for row in (0..layout.rows()).map(|r| layout.row(r)).filter(|row| a == 0 || row.index[a] == 0) {
+            let mut index = row.index.map(|i| i as usize);
+            index[a] = n;
+            for x in if a == 0 { n..n + 1 } else { 0..self.cells()[0] } {
+                index[0] = x;
+                self.data[layout.offset(index.map(|i| i as isize))] = f(grid.position(At::Face(a), index)) as Real;
+            }
+        }
+    }
+
     /// Sets the values with index `i` along axis `a` from their places in memory.
     fn set_slab(&mut self, a: usize, i: isize, value: impl Fn(usize) -> Real) {
         let layout = *self.layout();

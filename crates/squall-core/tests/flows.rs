@@ -58,7 +58,9 @@ fn an_inviscid_vortex_keeps_its_energy_with_lagged_pressure_and_with_reflection(
 #[test]
 fn a_viscous_vortex_decays_as_the_exact_solution_says() {
     // u falls like exp(-2 nu k^2 t), energy like its square.
-    for (nu, scheme) in [(1e-2, DiffusionScheme::Implicit), (1e-3, DiffusionScheme::Implicit), (1e-2, DiffusionScheme::Exact)] {
+    for (nu, scheme) in
+        [(1e-2, DiffusionScheme::Implicit), (1e-3, DiffusionScheme::Implicit), (1e-2, DiffusionScheme::Exact)]
+    {
         let mut sim = taylor_green(64, Options { diffusion: scheme, ..Options::default() });
         sim.viscosity = nu;
         let before = sim.energy();
@@ -141,8 +143,7 @@ fn two_taylor_vortices_separate_as_in_the_spectral_reference() {
 /// Largest difference to the published centre-line velocities of a lid-driven cavity, once the flow is steady.
 fn cavity_error(n: usize, reynolds: f64) -> f64 {
     let lid = Side::NoSlip { velocity: [1.0, 0.0] };
-    let axes =
-        [Axis::Bounded { lo: Side::STICKY, hi: Side::STICKY }, Axis::Bounded { lo: Side::STICKY, hi: lid }];
+    let axes = [Axis::Bounded { lo: Side::STICKY, hi: Side::STICKY }, Axis::Bounded { lo: Side::STICKY, hi: lid }];
     let mut sim = StableFluids::new(Grid::<2>::new([n; 2], [1.0; 2], axes), Options::default()).unwrap();
     sim.viscosity = 1.0 / reynolds;
     let mut before = vec![0.0; n * n];
