@@ -490,4 +490,6 @@ fn the_memory_estimate_is_close_to_what_a_plan_holds() {
         // The promise is 15 % for a whole run, where this is a small part; half is near enough here.
         assert!((estimate / held - 1.0).abs() < 0.5, "{estimate} {held}");
     }
+    let absurd = Spectral::<3>::estimate_bytes([1 << 40; 3]);
+    assert_eq!(absurd, u64::MAX, "an estimate must saturate");
 }

@@ -73,8 +73,9 @@ fn estimate_for<const D: usize>(setup: &Setup) -> Estimate {
         setup::Show::Substance(_) | setup::Show::Pressure => 1,
         setup::Show::Speed | setup::Show::Vorticity => D as u64 + 1,
     };
-    let picture = shown.saturating_mul(cells).saturating_mul(4).saturating_add(if D == 3 { cells.saturating_mul(4) } else { 0 })
-        + u64::from(setup.output.width) * u64::from(setup.output.height) * 40;
+    let picture =
+        shown.saturating_mul(cells).saturating_mul(4).saturating_add(if D == 3 { cells.saturating_mul(4) } else { 0 })
+            + u64::from(setup.output.width) * u64::from(setup.output.height) * 40;
     let bytes = (fields as u64)
         .saturating_mul(Layout::<D>::bytes(grid.cells))
         .saturating_add(Spectral::<D>::estimate_bytes(grid.cells))
@@ -99,7 +100,12 @@ fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, OutOf
     for s in &setup.substances {
         let mut field = Field::new(grid.cells, At::Center, substance_ends::<D>(setup, s))?;
         fill(&mut field, &grid, &s.initial, &noises);
-        sim.substances.push(Substance { name: s.name.clone(), field, diffusion: s.diffusion, dissipation: s.dissipation });
+        sim.substances.push(Substance {
+            name: s.name.clone(),
+            field,
+            diffusion: s.diffusion,
+            dissipation: s.dissipation,
+        });
     }
     for (i, f) in setup.forces.iter().enumerate() {
         let effect = force(setup, &grid, i, &f.kind, &noises)?;

@@ -115,7 +115,9 @@ impl<const D: usize> NoiseField<D> {
                 match self.kind {
                     Kind::Swirls => swirls(grid, self.scale, seed, &mut self.knots[k].1),
                     // Three octaves of gradient noise seldom leave -0.6 to 0.6.
-                    Kind::Scalar => self.knots[k].1[0].set_from(grid, |p| 1.6 * octaves(grid, self.scale, seed, 0.5, p)),
+                    Kind::Scalar => {
+                        self.knots[k].1[0].set_from(grid, |p| 1.6 * octaves(grid, self.scale, seed, 0.5, p))
+                    }
                 }
             }
         }

@@ -25,12 +25,14 @@ use std::sync::Arc;
 
 use rustfft::{Fft, FftPlanner};
 
-use super::lines::{Batch, Columns, Lanes, Wide, read, write};
+use super::lines::{Batch, Columns, Lanes, PAIRS, read, write};
 use crate::Real;
 use crate::grid::{End, Ends};
 
 /// Two real values, one of each line of a pair.
 pub(super) type Pair = rustfft::num_complex::Complex<Real>;
+
+const ZERO: Pair = Pair::new(0.0, 0.0);
 
 /// The side of a transform on which values stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -251,7 +253,7 @@ impl Transform {
         for (j, w) in w.iter().enumerate() {
             let lo = read(columns.row(2 * j), begin);
             let hi = read(columns.row(last - 2 * j), begin).scaled(self.odd_sign());
-            let (a, b) = quarter_before(lo, hi, Wide::all(*w));
+            let (a, b) = quarter_before(lo, hi, Lanes::all(*w));
             batch.set(j, a);
             batch.set(half + j, b);
         }
@@ -267,7 +269,7 @@ impl Transform {
         };
         let (last, half) = (self.len - 1, self.len / 2);
         for (j, w) in w.iter().enumerate() {
-            let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), Wide::all(*w));
+            let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), Lanes::all(*w));
             write(columns.row(2 * j), begin, lo);
             write(columns.row(last - 2 * j), begin, hi.scaled(self.odd_sign()));
         }
@@ -280,7 +282,7 @@ impl Transform {
             Core::Split { w, middle, .. } => {
                 write(columns.row(0), begin, batch.get(0).scaled(2.0));
                 for (k, w) in (1..).zip(w) {
-                    let (x, y) = combine_wide(batch.get(k), batch.get(self.len - k), Wide::all(*w));
+                    let (x, y) = combine_lanes(batch.get(k), batch.get(self.len - k), Lanes::all(*w));
                     write(columns.row(k), begin, x);
                     write(columns.row(self.len - k), begin, y);
                 }
@@ -291,7 +293,7 @@ impl Transform {
             Core::Quarter { w, .. } => {
                 let half = self.len / 2;
                 for (j, w) in w.iter().enumerate() {
-                    let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), Wide::all(*w));
+                    let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), Lanes::all(*w));
                     write(columns.row(j), begin, lo);
                     write(columns.row(half + j), begin, hi);
                 }
@@ -307,7 +309,7 @@ impl Transform {
                 batch.set(0, read(columns.row(0), begin));
                 for (k, w) in (1..).zip(w) {
                     let (x, y) = (read(columns.row(k), begin), read(columns.row(self.len - k), begin));
-                    let (a, b) = separate_wide(x, y, Wide::all(*w));
+                    let (a, b) = separate_lanes(x, y, Lanes::all(*w));
                     batch.set(k, a);
                     batch.set(self.len - k, b);
                 }
@@ -319,7 +321,7 @@ impl Transform {
                 let half = self.len / 2;
                 for (j, w) in w.iter().enumerate() {
                     let (lo, hi) = (read(columns.row(j), begin), read(columns.row(half + j), begin));
-                    let (a, b) = quarter_before(lo, hi, Wide::all(*w));
+                    let (a, b) = quarter_before(lo, hi, Lanes::all(*w));
                     batch.set(j, a);
                     batch.set(half + j, b);
                 }
@@ -335,8 +337,8 @@ impl Transform {
             Core::Split { w, middle, .. } => {
                 batch.set(0, multiply(0, batch.get(0)).scaled(2.0));
                 for (k, w) in (1..).zip(w) {
-                    let (x, y) = combine_wide(batch.get(k), batch.get(self.len - k), Wide::all(*w));
-                    let (a, b) = separate_wide(multiply(k, x), multiply(self.len - k, y), Wide::all(*w));
+                    let (x, y) = combine_lanes(batch.get(k), batch.get(self.len - k), Lanes::all(*w));
+                    let (a, b) = separate_lanes(multiply(k, x), multiply(self.len - k, y), Lanes::all(*w));
                     batch.set(k, a);
                     batch.set(self.len - k, b);
                 }
@@ -348,8 +350,8 @@ impl Transform {
             Core::Quarter { w, .. } => {
                 let half = self.len / 2;
                 for (j, w) in w.iter().enumerate() {
-                    let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), Wide::all(*w));
-                    let (a, b) = quarter_before(multiply(j, lo), multiply(half + j, hi), Wide::all(*w));
+                    let (lo, hi) = quarter_after(batch.get(j), batch.get(half + j), Lanes::all(*w));
+                    let (a, b) = quarter_before(multiply(j, lo), multiply(half + j, hi), Lanes::all(*w));
                     batch.set(j, a);
                     batch.set(half + j, b);
                 }
@@ -447,40 +449,41 @@ fn quarter_twiddles(n: usize) -> Vec<Pair> {
     (0..n / 2).map(|j| turn(PI * (8 * j + 1) as f64 / (8 * n) as f64)).collect()
 }
 
+/// `z w`
+#[inline(always)]
+fn times(z: Lanes, w: Lanes) -> Lanes {
+    Lanes { re: z.re * w.re - z.im * w.im, im: z.re * w.im + z.im * w.re }
+}
+
+/// `z w*`
+#[inline(always)]
+fn times_conjugate(z: Lanes, w: Lanes) -> Lanes {
+    Lanes { re: z.re * w.re + z.im * w.im, im: z.im * w.re - z.re * w.im }
+}
+
 /// `X_k = A + B` and `X_{N-k} = i (A - B)` with `A = w V_k`, `B = w* V_{N-k}`.
 #[inline(always)]
-fn combine_wide<const W: usize>(v: Wide<W>, u: Wide<W>, w: Wide<W>) -> (Wide<W>, Wide<W>) {
-    let (mut x, mut y) = (v, u);
-    for l in 0..W {
-        let a = (v.re[l] * w.re[l] - v.im[l] * w.im[l], v.re[l] * w.im[l] + v.im[l] * w.re[l]);
-        let b = (u.re[l] * w.re[l] + u.im[l] * w.im[l], u.im[l] * w.re[l] - u.re[l] * w.im[l]);
-        (x.re[l], x.im[l]) = (a.0 + b.0, a.1 + b.1);
-        (y.re[l], y.im[l]) = (b.1 - a.1, a.0 - b.0);
-    }
-    (x, y)
+fn combine_lanes(v: Lanes, u: Lanes, w: Lanes) -> (Lanes, Lanes) {
+    let (a, b) = (times(v, w), times_conjugate(u, w));
+    (Lanes { re: a.re + b.re, im: a.im + b.im }, Lanes { re: b.im - a.im, im: a.re - b.re })
 }
 
-/// The inverse of [`combine_wide`], times 2: `V_k = w* (X_k - i X_{N-k})`, `V_{N-k} = w (X_k + i X_{N-k})`.
+/// The inverse of [`combine_lanes`], times 2: `V_k = w* (X_k - i X_{N-k})`, `V_{N-k} = w (X_k + i X_{N-k})`.
 #[inline(always)]
-fn separate_wide<const W: usize>(x: Wide<W>, y: Wide<W>, w: Wide<W>) -> (Wide<W>, Wide<W>) {
-    let (mut v, mut u) = (x, y);
-    for l in 0..W {
-        let a = (x.re[l] + y.im[l], x.im[l] - y.re[l]);
-        let b = (x.re[l] - y.im[l], x.im[l] + y.re[l]);
-        (v.re[l], v.im[l]) = (a.0 * w.re[l] + a.1 * w.im[l], a.1 * w.re[l] - a.0 * w.im[l]);
-        (u.re[l], u.im[l]) = (b.0 * w.re[l] - b.1 * w.im[l], b.0 * w.im[l] + b.1 * w.re[l]);
-    }
-    (v, u)
+fn separate_lanes(x: Lanes, y: Lanes, w: Lanes) -> (Lanes, Lanes) {
+    let a = Lanes { re: x.re + y.im, im: x.im - y.re };
+    let b = Lanes { re: x.re - y.im, im: x.im + y.re };
+    (times_conjugate(a, w), times(b, w))
 }
 
-/// `X_0 = 2 V_0`, `X_{N/2} = 2 Re(w) V_{N/2}`, and the slots between by [`combine_wide`].
+/// `X_0 = 2 V_0`, `X_{N/2} = 2 Re(w) V_{N/2}`, and the slots between by [`combine_lanes`].
 fn combine(line: &mut [Pair], w: &[Pair], middle: Option<Real>) {
     line[0] *= 2.0;
     let (low, mid, high) = halves(line);
     if let (Some(v), Some(re)) = (mid, middle) {
         *v *= 2.0 * re;
     }
-    both_ways(low, high, w, combine_wide, combine_wide);
+    mirrored(low, high, w, combine_lanes);
 }
 
 /// The inverse of [`combine`], times 2.
@@ -489,34 +492,32 @@ fn separate(line: &mut [Pair], w: &[Pair], middle: Option<Real>) {
     if let (Some(v), Some(re)) = (mid, middle) {
         *v *= 1.0 / re;
     }
-    both_ways(low, high, w, separate_wide, separate_wide);
+    mirrored(low, high, w, separate_lanes);
 }
-
-/// How many slots of a line are handled at once.
-const SLOTS: usize = 4;
 
 /// Calls the kernel for slots of `low` in ascending and of `high` in descending order.
 #[inline(always)]
-fn both_ways(
-    low: &mut [Pair],
-    high: &mut [Pair],
-    w: &[Pair],
-    wide: impl Fn(Wide<SLOTS>, Wide<SLOTS>, Wide<SLOTS>) -> (Wide<SLOTS>, Wide<SLOTS>),
-    single: impl Fn(Wide<1>, Wide<1>, Wide<1>) -> (Wide<1>, Wide<1>),
-) {
+fn mirrored(low: &mut [Pair], high: &mut [Pair], w: &[Pair], kernel: impl Fn(Lanes, Lanes, Lanes) -> (Lanes, Lanes)) {
     let ((low, low_rest), (high_rest, high), (w, w_rest)) =
-        (low.as_chunks_mut::<SLOTS>(), high.as_rchunks_mut::<SLOTS>(), w.as_chunks::<SLOTS>());
+        (low.as_chunks_mut::<PAIRS>(), high.as_rchunks_mut::<PAIRS>(), w.as_chunks::<PAIRS>());
+    let wide = |lo: &mut [Pair; PAIRS], hi: &mut [Pair; PAIRS], w: &[Pair; PAIRS]| {
+        let last = PAIRS - 1;
+        let (x, y) = kernel(Lanes::from_fn(|l| lo[l]), Lanes::from_fn(|l| hi[last - l]), Lanes::from_fn(|l| w[l]));
+        *lo = x.pairs();
+        *hi = y.pairs();
+        hi.reverse();
+    };
     for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut().rev()).zip(w) {
-        let (x, y) = wide(Wide::new(lo), Wide::reversed(hi), Wide::new(w));
-        for l in 0..SLOTS {
-            lo[l] = x.pair(l);
-            hi[SLOTS - 1 - l] = y.pair(l);
-        }
+        wide(lo, hi, w);
     }
-    for ((lo, hi), w) in low_rest.iter_mut().zip(high_rest.iter_mut().rev()).zip(w_rest) {
-        let (x, y) = single(Wide::all(*lo), Wide::all(*hi), Wide::all(*w));
-        (*lo, *hi) = (x.pair(0), y.pair(0));
-    }
+    // What is left goes through the same arithmetic, filled up with zeros.
+    let (rest, mut lo, mut hi, mut tail) = (w_rest.len(), [ZERO; PAIRS], [ZERO; PAIRS], [ZERO; PAIRS]);
+    lo[..rest].copy_from_slice(low_rest);
+    hi[PAIRS - rest..].copy_from_slice(high_rest);
+    tail[..rest].copy_from_slice(w_rest);
+    wide(&mut lo, &mut hi, &tail);
+    low_rest.copy_from_slice(&lo[..rest]);
+    high_rest.copy_from_slice(&hi[PAIRS - rest..]);
 }
 
 /// The slots `0 < k < N/2`, the middle one if there is one, and the slots `N/2 < k < N`.
@@ -533,42 +534,42 @@ fn halves(line: &mut [Pair]) -> (&mut [Pair], Option<&mut Pair>, &mut [Pair]) {
 /// Slot `j` holds sample `2j`, slot `N/2 + j` sample `N - 1 - 2j`; so do the modes afterwards. For each line
 /// `t_j = w_j (x_{2j} + i x_{N-1-2j})`, `T = FFT(t)`, `X_{2j} = Re(w_j T_j)`, `X_{N-1-2j} = -Im(w_j T_j)`.
 fn quarter(line: &mut [Pair], w: &[Pair], half: &dyn Fft<Real>, scratch: &mut [Pair]) {
-    let each = |line: &mut [Pair], kernel: fn(Wide<1>, Wide<1>, Wide<1>) -> (Wide<1>, Wide<1>)| {
-        let (low, high) = line.split_at_mut(w.len());
-        for ((lo, hi), w) in low.iter_mut().zip(high.iter_mut()).zip(w) {
-            let (x, y) = kernel(Wide::all(*lo), Wide::all(*hi), Wide::all(*w));
-            (*lo, *hi) = (x.pair(0), y.pair(0));
-        }
-    };
-    each(line, quarter_before);
+    alongside(line, w, quarter_before);
     half.process_with_scratch(line, scratch);
-    each(line, quarter_after);
+    alongside(line, w, quarter_after);
+}
+
+/// Calls the kernel for slots of the lower and the upper half of a line.
+#[inline(always)]
+fn alongside(line: &mut [Pair], w: &[Pair], kernel: impl Fn(Lanes, Lanes, Lanes) -> (Lanes, Lanes)) {
+    let (low, high) = line.split_at_mut(w.len());
+    for ((lo, hi), w) in low.chunks_mut(PAIRS).zip(high.chunks_mut(PAIRS)).zip(w.chunks(PAIRS)) {
+        let (x, y) = kernel(filled(lo), filled(hi), filled(w));
+        lo.copy_from_slice(&x.pairs()[..lo.len()]);
+        hi.copy_from_slice(&y.pairs()[..hi.len()]);
+    }
+}
+
+/// Up to [`PAIRS`] pairs, filled up with zeros.
+#[inline(always)]
+fn filled(pairs: &[Pair]) -> Lanes {
+    if let Some(whole) = pairs.first_chunk::<PAIRS>() {
+        return Lanes::from_fn(|l| whole[l]);
+    }
+    Lanes::from_fn(|l| pairs.get(l).copied().unwrap_or(ZERO))
 }
 
 /// `t = w (x_{2j} + i x_{N-1-2j})` for the first and for the second line of each pair.
 #[inline(always)]
-fn quarter_before<const W: usize>(lo: Wide<W>, hi: Wide<W>, w: Wide<W>) -> (Wide<W>, Wide<W>) {
-    let (mut a, mut b) = (lo, hi);
-    for l in 0..W {
-        a.re[l] = lo.re[l] * w.re[l] - hi.re[l] * w.im[l];
-        a.im[l] = lo.re[l] * w.im[l] + hi.re[l] * w.re[l];
-        b.re[l] = lo.im[l] * w.re[l] - hi.im[l] * w.im[l];
-        b.im[l] = lo.im[l] * w.im[l] + hi.im[l] * w.re[l];
-    }
-    (a, b)
+fn quarter_before(lo: Lanes, hi: Lanes, w: Lanes) -> (Lanes, Lanes) {
+    (times(Lanes { re: lo.re, im: hi.re }, w), times(Lanes { re: lo.im, im: hi.im }, w))
 }
 
 /// `X_{2j} = Re(w T)`, `X_{N-1-2j} = -Im(w T)` for the first and for the second line of each pair.
 #[inline(always)]
-fn quarter_after<const W: usize>(a: Wide<W>, b: Wide<W>, w: Wide<W>) -> (Wide<W>, Wide<W>) {
-    let (mut lo, mut hi) = (a, b);
-    for l in 0..W {
-        lo.re[l] = a.re[l] * w.re[l] - a.im[l] * w.im[l];
-        lo.im[l] = b.re[l] * w.re[l] - b.im[l] * w.im[l];
-        hi.re[l] = -(a.re[l] * w.im[l] + a.im[l] * w.re[l]);
-        hi.im[l] = -(b.re[l] * w.im[l] + b.im[l] * w.re[l]);
-    }
-    (lo, hi)
+fn quarter_after(a: Lanes, b: Lanes, w: Lanes) -> (Lanes, Lanes) {
+    let (a, b) = (times(a, w), times(b, w));
+    (Lanes { re: a.re, im: b.re }, Lanes { re: -a.im, im: -b.im })
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl<const D: usize> Noises<D> {
         Ok(Arc::new(Mutex::new(Noises { scalar, swirls })))
     }
 
-    fn at(shared: &Mutex<Self>, grid: &Grid<D>, time: f64) -> MutexGuard<'_, Self> {
+    fn at<'a>(shared: &'a Mutex<Self>, grid: &Grid<D>, time: f64) -> MutexGuard<'a, Self> {
         // Nothing can be half done in here: each moment is prepared anew.
         let mut noises = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let Noises { scalar, swirls } = &mut *noises;
@@ -215,7 +215,7 @@ impl<const D: usize> Force<D> for ExpressionForce<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]) {
         let noises = &*Noises::at(&self.noises, grid, now.time);
         let dt = now.dt as f32;
-        rows::for_each(u.each_mut(), |row, mut u| {
+        rows::for_each(u.each_mut(), |row, u| {
             for first in (0..grid.cells[0]).step_by(LANES) {
                 // All components from the old velocity, before any is changed.
                 let velocity = u.each_ref().map(|u| &**u);
