@@ -71,10 +71,8 @@ fn projection_leaves_no_divergence_in_large_boxes_of_even_odd_and_prime_sizes() 
             assert!(left <= PROMISE, "{left:e} left on {cells:?} with {axes:?}");
         }
     }
-    let (wall, chimney) = (
-        Axis::Bounded { lo: Side::Slip, hi: Side::Slip },
-        Axis::Bounded { lo: Side::STICKY, hi: Side::Open },
-    );
+    let (wall, chimney) =
+        (Axis::Bounded { lo: Side::Slip, hi: Side::Slip }, Axis::Bounded { lo: Side::STICKY, hi: Side::Open });
     for cells in [[128, 128, 128], [127, 61, 37]] {
         for axes in [[Axis::Periodic; 3], [wall; 3], [wall, chimney, wall]] {
             let (left, ..) = projected(cells, axes, 7);

@@ -37,7 +37,9 @@ fn every_gallery_scene_and_the_template_take_ten_steps() {
 #[test]
 fn an_expression_force_in_proportion_to_a_substance_acts_like_buoyancy() {
     let scene = |force: &str| {
-        format!("[grid]\ncells = [24, 24]\n[substance.heat]\ninitial = \"exp(-40*((x-0.5)^2 + (y-0.4)^2))\"\n[[force]]\n{force}\n")
+        format!(
+            "[grid]\ncells = [24, 24]\n[substance.heat]\ninitial = \"exp(-40*((x-0.5)^2 + (y-0.4)^2))\"\n[[force]]\n{force}\n"
+        )
     };
     let mut named = simulation(&scene("buoyancy = { substance = \"heat\", strength = 3.0, ambient = 0.25 }"));
     let mut typed = simulation(&scene("expression = [\"0\", \"3*(heat - 0.25)\"]"));
@@ -70,7 +72,11 @@ fn a_reaction_source_reads_the_substance_that_it_feeds_and_the_others() {
 
 #[test]
 fn initial_expressions_see_position_and_noise_and_noise_depends_on_the_seed() {
-    let text = |seed: u64| format!("seed = {seed}\n[grid]\ncells = [40, 30]\n[substance.a]\ninitial = \"x + 10*y\"\n[substance.b]\ninitial = \"noise\"\n");
+    let text = |seed: u64| {
+        format!(
+            "seed = {seed}\n[grid]\ncells = [40, 30]\n[substance.a]\ninitial = \"x + 10*y\"\n[substance.b]\ninitial = \"noise\"\n"
+        )
+    };
     let sim = simulation(&text(1));
     let a = values(&*sim, "a", 0);
     assert!((a[0] - 11.0 * 0.5 / 40.0).abs() < 1e-6);
@@ -100,7 +106,9 @@ fn a_source_acts_only_in_its_time_and_its_place() {
 #[test]
 fn the_estimate_names_the_transforms_and_grows_with_the_grid() {
     let of = |cells: &str| {
-        let text = format!("[grid]\ncells = {cells}\n[boundary]\nx = \"periodic\"\ny = {{ lo = \"no_slip\", hi = \"open\" }}\n[substance.smoke]\n");
+        let text = format!(
+            "[grid]\ncells = {cells}\n[boundary]\nx = \"periodic\"\ny = {{ lo = \"no_slip\", hi = \"open\" }}\n[substance.smoke]\n"
+        );
         let (setup, _) = Scene::parse("test.toml", &text, &[]).and_then(|s| s.setup()).unwrap();
         estimate(&setup)
     };

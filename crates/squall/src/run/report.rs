@@ -210,7 +210,9 @@ pub enum RunError {
     #[error(transparent)]
     NotFinite(#[from] NotFinite),
     /// A pressure solve missed its tolerance, and the run is strict.
-    #[error("the pressure solve of step {step} (t = {time} s) left a relative divergence of {divergence:.1e}, above {limit:.0e}")]
+    #[error(
+        "the pressure solve of step {step} (t = {time} s) left a relative divergence of {divergence:.1e}, above {limit:.0e}"
+    )]
     NotConverged {
         /// Which step, counted from 1.
         step: u64,
@@ -258,10 +260,10 @@ impl RunError {
                 "look for an expression that divides by zero or grows without bound, and for very strong forces; \
                  smaller steps (solver.cfl, solver.max_dt) may help"
             }
-            RunError::NotConverged { .. } => "smaller steps (solver.cfl) may help; without --strict this is only reported",
-            RunError::TooManySteps { .. } => {
-                "raise solver.cfl, raise time.fps, or make forces and velocities weaker"
+            RunError::NotConverged { .. } => {
+                "smaller steps (solver.cfl) may help; without --strict this is only reported"
             }
+            RunError::TooManySteps { .. } => "raise solver.cfl, raise time.fps, or make forces and velocities weaker",
             RunError::Movie(_) => "all frames are on disk; running the same command again only makes the movie",
             RunError::Io(e) | RunError::Folder(FolderError::Io(e)) if e.is_full_disk() => {
                 "free some space and run the same command again: it goes on where it stopped"

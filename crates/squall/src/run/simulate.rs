@@ -235,8 +235,7 @@ impl<'a> Simulator<'a> {
         }
         summary.largest_divergence = self.totals.divergence;
         let masses = self.setup.substances.iter().zip(self.totals.first_mass.iter().zip(&self.totals.last_mass));
-        summary.masses =
-            masses.map(|(s, (&first, &last))| Mass { name: s.name.clone(), first, last }).collect();
+        summary.masses = masses.map(|(s, (&first, &last))| Mass { name: s.name.clone(), first, last }).collect();
         // The first error is the one to tell; a writer's error has been told by `finish`.
         for result in [ran, saved] {
             match result {
