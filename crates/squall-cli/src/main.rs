@@ -1,3 +1,82 @@
-//! The `squall` command.
+//! The `squall` command: thin, one file per subcommand. What it does lives in the library `squall`.
 
-fn main() {}
+mod commands;
+mod exit;
+mod output;
+mod progress;
+mod scene;
+
+use clap::{ArgAction, Parser, Subcommand};
+use commands::{bench, check, completions, new, run, scenes, schema};
+
+const EXAMPLES: &str = "\
+Examples:
+  squall run plume                       a scene of the gallery: frames and a movie in out/plume
+  squall run plume --frames 300          the same, longer: goes on where it stopped
+  squall new storm                       a commented scene of your own, storm.toml
+  squall check storm.toml                is it right, and what will it take?
+  squall run storm.toml --set solver.cfl=1 --set picture.map=ice
+
+Exit codes:
+  0 done            3 bad input: scene, checkpoint       6 numerical failure
+  1 a bug           4 refused: too large for the machine 130 interrupted
+  2 wrong usage     5 a file cannot be read or written";
+
+/// Animated smoke, ink and air: one scene file in, finished frames out.
+#[derive(Parser)]
+#[command(name = "squall", version, after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Say more; twice: every step
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+    /// Say nothing but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a scene: frames, a movie, logs
+    Run(run::Args),
+    /// Check a scene and show every value that will be used
+    Check(check::Args),
+    /// List the scenes of the gallery, or print one
+    Scenes(scenes::Args),
+    /// Write a commented scene to start from
+    New(new::Args),
+    /// Print the JSON Schema of scenes, for editors
+    Schema,
+    /// Print completions for a shell
+    Completions(completions::Args),
+    /// Measure how fast this machine simulates
+    Bench(bench::Args),
+}
+
+/// What applies to every subcommand.
+#[derive(Clone, Copy)]
+pub(crate) struct Voice {
+    pub verbose: u8,
+    pub quiet: bool,
+}
+
+fn main() -> std::process::ExitCode {
+    exit::prepare();
+    let Cli { command, verbose, quiet } = Cli::parse();
+    let voice = Voice { verbose, quiet };
+    output::start_logging(voice);
+    let result = match command {
+        Command::Run(args) => run::run(&args, voice),
+        Command::Check(args) => check::run(&args, voice),
+        Command::Scenes(args) => scenes::run(&args),
+        Command::New(args) => new::run(&args, voice),
+        Command::Schema => schema::run(),
+        Command::Completions(args) => completions::run(&args),
+        Command::Bench(args) => bench::run(&args),
+    };
+    match result {
+        Ok(code) => code.into(),
+        Err(failure) => failure.tell(),
+    }
+}

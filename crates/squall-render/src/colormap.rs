@@ -31,7 +31,7 @@ const NAMES: &[&str] = &[
 
 impl ColorMap {
     /// The names of all built-in maps.
-    pub fn names() -> &'static [&'static str] {
+    pub const fn names() -> &'static [&'static str] {
         NAMES
     }
 

@@ -40,6 +40,11 @@ pub fn find(name: &str) -> Option<&'static GalleryScene> {
     ALL.iter().find(|scene| scene.name == name)
 }
 
+/// The scene whose name is nearest to what was typed, if one is near enough to have been meant.
+pub fn nearest(typed: &str) -> Option<&'static str> {
+    crate::diagnostic::nearest(typed, ALL.iter().map(|scene| scene.name))
+}
+
 /// The commented scene that a new project starts from: a plume of smoke, every common key explained.
 pub fn template(name: &str) -> String {
     // The name stands inside quotes in the template.

@@ -16,10 +16,13 @@ pub mod build;
 pub mod diagnostic;
 pub mod expr;
 pub mod gallery;
+pub mod picture;
+pub mod run;
 pub mod scene;
 pub mod schema;
 pub mod setup;
 
 pub use diagnostic::{Problem, SceneError};
+pub use run::{CancelToken, Event, Observer, RunError, RunOptions, Summary, run};
 pub use scene::Scene;
 pub use setup::Setup;

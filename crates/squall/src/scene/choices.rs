@@ -4,7 +4,7 @@ use super::read::{Read, Reader, choices, word};
 use super::tree::Node;
 
 /// Names of the built-in colour maps.
-pub const MAPS: &[&str] = &["grey", "inferno", "magma", "plasma", "viridis", "cividis", "turbo", "red_blue"];
+pub const MAPS: &[&str] = squall_render::ColorMap::names();
 
 choices! {
     /// Which model computes the fluid.

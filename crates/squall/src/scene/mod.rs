@@ -322,9 +322,9 @@ table! {
     pub struct Picture {
         /// A substance, "substances" (all, in their colours), "speed", "vorticity" or "pressure". Default: the first substance, else "speed".
         show: String,
-        /// Name of a colour map, or a list of colours "#rrggbb" from low to high. Default "inferno"; "red_blue" for vorticity and pressure.
+        /// Name of a colour map, or a list of colours "#rrggbb" from low to high. Default "inferno", "smoke" for substances in 3D, "diverging" for vorticity and pressure in 2D.
         map: OneOrMany<Spanned<String>>,
-        /// Values shown as the first and the last colour. Default: from 0 to the largest value emitted, else what the frame holds.
+        /// Values shown as the first and the last colour. Default: from 0 to the largest value emitted, else the extremes of all frames so far.
         range: Vec<Spanned<f64>>,
         /// Whether substances glow or absorb. Default "emission".
         mode: PictureMode,

@@ -309,7 +309,7 @@ pub struct Picture {
     pub show: Show,
     /// Colours from low to high.
     pub map: ColorMap,
-    /// The values shown as the first and the last colour; `None`: whatever the frame holds.
+    /// The values shown as the first and the last colour; `None`: the extremes of all frames so far.
     pub range: Option<[f64; 2]>,
     /// Whether substances glow or absorb.
     pub mode: PictureMode,

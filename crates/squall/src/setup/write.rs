@@ -14,8 +14,8 @@ impl Setup {
         format!("{description}{}{}{}", self.physics_toml(), self.run_toml(true), self.look_toml())
     }
 
-    /// A fingerprint of everything that affects the simulation or the pictures. The number of frames and the interval
-    /// between checkpoints do not: a run may be made longer and resumed.
+    /// A fingerprint of everything that affects the simulation or the pictures. The number of frames, the movie and the
+    /// interval between checkpoints do not: a run may be made longer and resumed.
     pub fn hash(&self) -> u64 {
         fingerprint(&format!("{}{}{}", self.physics_toml(), self.run_toml(false), self.look_toml()))
     }
@@ -158,8 +158,9 @@ impl Setup {
         let o = &self.output;
         let fields = o.fields.iter().map(|f| text(f)).collect::<Vec<_>>().join(", ");
         writeln!(out, "\n[output]\nwidth = {} # height {}", o.width, o.height)?;
-        writeln!(out, "movie = \"{}\"\nfields = [{fields}]", o.movie.word())?;
+        writeln!(out, "fields = [{fields}]")?;
         if whole {
+            writeln!(out, "movie = \"{}\"", o.movie.word())?;
             writeln!(out, "checkpoint_seconds = {:?}", o.checkpoint_seconds)?;
         }
         Ok(())

@@ -56,8 +56,13 @@ impl Resolver<'_> {
     }
 
     fn map(&mut self, typed: &Option<Spanned<OneOrMany<Spanned<String>>>>, show: &Show) -> ColorMap {
-        let signed = matches!(show, Show::Vorticity | Show::Pressure);
-        let default = ColorMap::Named(if signed { "red_blue" } else { "inferno" }.to_owned());
+        // In 3D vorticity and pressure are shown by their size, and substances are smoke in daylight rather than a map.
+        let default = match (show, self.d) {
+            (Show::Pressure | Show::Vorticity, 2) => "diverging",
+            (Show::Substance(_) | Show::Substances, 3) => "smoke",
+            _ => "inferno",
+        };
+        let default = ColorMap::Named(default.to_owned());
         match typed.as_ref().map(|t| (&t.value, t.span)) {
             None => default,
             Some((OneOrMany::One(name), _)) => {

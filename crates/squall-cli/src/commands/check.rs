@@ -1,0 +1,60 @@
+//! `squall check`: is a scene right, and what will it take?
+
+use squall::Setup;
+use squall::build::estimate;
+use squall::run::available_memory;
+use squall::setup::{Axis, Side};
+
+use crate::Voice;
+use crate::exit::{Code, Failure};
+use crate::output::{bytes, print};
+use crate::scene::SceneArgs;
+
+/// Check a scene and show every value that will be used
+///
+/// What is printed is itself a scene: redirect it to a file to have every value spelled out.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    scene: SceneArgs,
+}
+
+pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
+    let loaded = args.scene.load(voice)?;
+    let setup = &loaded.setup;
+    let estimate = estimate(setup);
+    let memory = match available_memory() {
+        Some(available) => format!("{} of {} available", bytes(estimate.bytes), bytes(available)),
+        None => bytes(estimate.bytes),
+    };
+    let steps = fewest_steps(setup);
+    let frames = setup.time.frames;
+    if !voice.quiet {
+        print(format!("{setup}\n# Pressure: {}: {}.\n", estimate.solver, estimate.why))?;
+        print(format!("# Memory: about {memory}, for {} fields of {} cells.\n", estimate.fields, setup.cell_count()))?;
+        print(format!("# Time: {frames} frames, {} s, at least {steps} steps.\n", setup.time.duration()))?;
+        print(format!("# {} is right.\n", loaded.name))?;
+    }
+    if available_memory().is_some_and(|available| estimate.bytes > available / 10 * 9) {
+        tracing::warn!("this machine has not enough memory free to run it");
+    }
+    Ok(Code::Done)
+}
+
+/// Steps that the run takes if the fluid is never faster than what the scene prescribes: usually it will be.
+fn fewest_steps(setup: &Setup) -> u64 {
+    let spacing = setup.grid.spacing();
+    let cells_per_second = |v: &Vec<f64>| v.iter().zip(&spacing).map(|(v, h)| v.abs() / h).fold(0.0, f64::max);
+    let sides = setup.grid.axes.iter().flat_map(|axis| match axis {
+        Axis::Periodic => vec![],
+        Axis::Bounded { lo, hi } => vec![lo, hi],
+    });
+    let sides = sides.filter_map(|side| match side {
+        Side::Inflow(v) | Side::NoSlip(v) => Some(v),
+        _ => None,
+    });
+    let fastest = sides.chain(setup.sources.iter().filter_map(|s| s.velocity.as_ref())).map(cells_per_second);
+    let by_speed = fastest.fold(0.0, f64::max) / setup.solver.cfl;
+    let per_frame = by_speed.max(1.0 / setup.solver.max_dt) / setup.time.fps;
+    u64::from(setup.time.frames) * (per_frame.ceil() as u64).max(u64::from(setup.solver.steps_per_frame))
+}

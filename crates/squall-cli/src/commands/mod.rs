@@ -1,0 +1,9 @@
+//! The subcommands.
+
+pub mod bench;
+pub mod check;
+pub mod completions;
+pub mod new;
+pub mod run;
+pub mod scenes;
+pub mod schema;

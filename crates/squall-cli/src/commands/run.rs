@@ -1,0 +1,245 @@
+//! `squall run`: a scene becomes frames and a movie.
+
+use std::path::PathBuf;
+
+use squall::run::{CancelToken, Outcome, RunOptions, Summary};
+use squall::setup::Movie;
+use squall_io::Start;
+
+use crate::Voice;
+use crate::exit::{Code, Failure};
+use crate::output::{bytes, print, seconds};
+use crate::progress::{Progress, json_line};
+use crate::scene::SceneArgs;
+
+/// Run a scene: frames, a movie, logs
+///
+/// A run that was interrupted goes on where it stopped when the same command is given again; the result is the same,
+/// byte for byte. Raising --frames makes a finished run longer.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    scene: SceneArgs,
+    /// Folder for everything that is written [default: out/NAME]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+    /// Write no movie, only frames
+    #[arg(long, help_heading = "Output")]
+    no_movie: bool,
+    /// One JSON object per line on the standard output: started, frame, checkpoint, finished, error
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+    /// Go on where an earlier run stopped; this is the default
+    #[arg(long, help_heading = "Earlier output", conflicts_with_all = ["restart", "overwrite"])]
+    resume: bool,
+    /// Begin again, removing what an earlier run of the same scene wrote
+    #[arg(long, help_heading = "Earlier output")]
+    restart: bool,
+    /// Begin again, even if the folder holds the output of another scene
+    #[arg(long, help_heading = "Earlier output")]
+    overwrite: bool,
+    /// Threads to compute with [default: all cores]. The result does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Limits")]
+    threads: Option<u16>,
+    /// Refuse to run if more memory is needed, for example 8GB [default: nine tenths of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Limits")]
+    memory_limit: Option<u64>,
+    /// Stop with an error if the pressure solver misses its tolerance
+    #[arg(long, help_heading = "Limits")]
+    strict: bool,
+}
+
+pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
+    let result = try_run(args, voice);
+    if let (true, Err(failure)) = (args.json, &result) {
+        json_line(serde_json::json!({
+            "event": "error",
+            "code": failure.code as u8,
+            "message": failure.report.to_string(),
+            "help": failure.report.help().map(|h| h.to_string()),
+        }));
+    }
+    result
+}
+
+fn try_run(args: &Args, voice: Voice) -> Result<Code, Failure> {
+    let mut loaded = args.scene.load(voice)?;
+    if args.no_movie {
+        loaded.setup.output.movie = Movie::None;
+    }
+    let options = RunOptions {
+        out: args.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&loaded.name)),
+        start: match (args.overwrite, args.restart) {
+            (true, _) => Start::Overwrite,
+            (_, true) => Start::Restart,
+            _ => Start::Resume,
+        },
+        strict: args.strict,
+        memory_limit: args.memory_limit,
+        ..RunOptions::new(&loaded.name, "")
+    };
+    let cancel = stop_on_signals(voice)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0).into()).build();
+    let pool = pool.map_err(|e| Failure::new(Code::Io, format!("cannot start threads: {e}"), None))?;
+    let mut progress = Progress::new(args.json, voice);
+    let summary = pool.install(|| squall::run(&loaded.setup, &options, &mut progress, &cancel));
+    progress.end();
+    let summary = summary?;
+
+    if args.json {
+        json_line(finished(&summary));
+    } else if !voice.quiet {
+        print(describe(&summary))?;
+    }
+    if summary.outcome == Outcome::Cancelled {
+        if !voice.quiet {
+            eprintln!("Interrupted. To go on: {}", continuation(args));
+        }
+        return Ok(Code::Interrupted);
+    }
+    Ok(Code::Done)
+}
+
+/// The first signal stops cleanly; the second one at once.
+fn stop_on_signals(voice: Voice) -> Result<CancelToken, Failure> {
+    let cancel = CancelToken::default();
+    let token = cancel.clone();
+    let handler = move || {
+        if token.is_cancelled() {
+            std::process::exit(Code::Interrupted as i32);
+        }
+        token.cancel();
+        if !voice.quiet {
+            eprintln!("Stopping after this step; again to stop at once.");
+        }
+    };
+    match ctrlc::set_handler(handler) {
+        Ok(()) => Ok(cancel),
+        Err(e) => Err(Failure::new(Code::Io, format!("cannot listen for signals: {e}"), None)),
+    }
+}
+
+/// The command that goes on with this run.
+fn continuation(args: &Args) -> String {
+    let mut words = vec!["squall".to_owned(), "run".to_owned()];
+    words.extend(args.scene.typed());
+    words.extend(args.out.iter().flat_map(|out| ["--out".to_owned(), out.display().to_string()]));
+    for (is_given, flag) in [(args.no_movie, "--no-movie"), (args.strict, "--strict"), (args.json, "--json")] {
+        words.extend(is_given.then(|| flag.to_owned()));
+    }
+    words.extend(args.threads.iter().flat_map(|n| ["--threads".to_owned(), n.to_string()]));
+    words.extend(args.memory_limit.iter().flat_map(|n| ["--memory-limit".to_owned(), n.to_string()]));
+    words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn describe(s: &Summary) -> String {
+    let folder = s.folder.display();
+    let mut text = match s.outcome {
+        Outcome::AlreadyDone => format!("All {} frames were there already.\n", s.frames),
+        Outcome::Cancelled => format!("{} frames, {} steps so far.\n", s.frames, s.steps),
+        Outcome::Done => format!("{} frames, {} steps in {}", s.frames, s.steps, seconds(s.seconds)),
+    };
+    if s.outcome == Outcome::Done {
+        text += &match s.resumed_from {
+            Some(frame) => format!(" (resumed after frame {frame}).\n"),
+            None => ".\n".to_owned(),
+        };
+    }
+    if s.steps_here > 0 {
+        text += &format!("{} per step, {:.1} ns per cell.\n", seconds(s.seconds_per_step), s.ns_per_cell_step);
+        text += &format!("Largest relative divergence {:.1e}.\n", s.largest_divergence);
+        for mass in &s.masses {
+            let percent = 100.0 * mass.drift();
+            text +=
+                &format!("{}: {:.6} at first, {:.6} at last ({percent:+.2} %).\n", mass.name, mass.first, mass.last);
+        }
+    }
+    if let Some(peak) = s.peak_memory {
+        text += &format!("At most {} of memory.\n", bytes(peak));
+    }
+    if let Some(movie) = &s.movie {
+        text += &format!("Movie:  {}\n", movie.display());
+    }
+    text + &format!("Frames: {folder}/frame_*.png\nLog:    {folder}/steps.csv\n")
+}
+
+fn finished(s: &Summary) -> serde_json::Value {
+    let masses: Vec<_> = s
+        .masses
+        .iter()
+        .map(|m| serde_json::json!({ "name": m.name, "first": m.first, "last": m.last, "drift": m.drift() }))
+        .collect();
+    serde_json::json!({
+        "event": "finished",
+        "outcome": match s.outcome {
+            Outcome::Done => "done",
+            Outcome::AlreadyDone => "already_done",
+            Outcome::Cancelled => "cancelled",
+        },
+        "frames": s.frames,
+        "steps": s.steps,
+        "seconds": s.seconds,
+        "seconds_per_step": s.seconds_per_step,
+        "ns_per_cell_step": s.ns_per_cell_step,
+        "largest_divergence": s.largest_divergence,
+        "masses": masses,
+        "resumed_from": s.resumed_from,
+        "peak_memory": s.peak_memory,
+        "folder": s.folder,
+        "movie": s.movie,
+    })
+}
+
+/// `8GB`, `500 MB`, `2GiB`, `1e9`.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let split = text.find(|c: char| c.is_ascii_alphabetic() && !"eE".contains(c)).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kb" => 1e3,
+        "m" | "mb" => 1e6,
+        "g" | "gb" => 1e9,
+        "t" | "tb" => 1e12,
+        "kib" => 1024.0,
+        "mib" => 1_048_576.0,
+        "gib" => 1_073_741_824.0,
+        "tib" => 1_099_511_627_776.0,
+        _ => return Err(format!("{unit:?} is not a unit: use kB, MB, GB or TB")),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(n) if n.is_finite() && n > 0.0 => Ok((n * factor) as u64),
+        _ => Err("write it like 8GB or 500MB".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_and_without_units() {
+        assert_eq!(parse_bytes("8GB"), Ok(8_000_000_000));
+        assert_eq!(parse_bytes("1.5 gib"), Ok(1_610_612_736));
+        assert_eq!(parse_bytes("1e9"), Ok(1_000_000_000));
+        for wrong in ["", "GB", "-1GB", "8 parsecs", "nan", "inf"] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn words_with_spaces_are_quoted() {
+        assert_eq!(quoted("time.frames=3"), "time.frames=3");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+    }
+}

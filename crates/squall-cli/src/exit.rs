@@ -1,0 +1,131 @@
+//! How the command ends: exit codes and messages.
+
+use std::fmt;
+use std::io::IsTerminal;
+
+use miette::{Diagnostic, MietteHandlerOpts, Report};
+use squall::{RunError, SceneError};
+use squall_io::{CheckpointError, FolderError, IoError};
+
+/// The exit codes, as documented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Code {
+    /// All done.
+    Done = 0,
+    /// A bug in Squall.
+    Bug = 1,
+    /// The command was used wrongly.
+    Usage = 2,
+    /// A scene, checkpoint or other file that is read is not right.
+    Input = 3,
+    /// Over the memory, disk or cell budget.
+    Budget = 4,
+    /// A file cannot be read or written.
+    Io = 5,
+    /// Non-finite values, or no convergence under `--strict`.
+    Numerical = 6,
+    /// Interrupted.
+    Interrupted = 130,
+}
+
+impl From<Code> for std::process::ExitCode {
+    fn from(code: Code) -> Self {
+        (code as u8).into()
+    }
+}
+
+/// An error and the exit code that it ends the command with.
+#[derive(Debug)]
+pub struct Failure {
+    pub code: Code,
+    pub report: Report,
+}
+
+impl Failure {
+    /// A message, and perhaps what to do about it.
+    pub fn new(code: Code, text: impl Into<String>, help: Option<String>) -> Self {
+        Self { code, report: Report::new(Message { text: text.into(), help }) }
+    }
+
+    /// Writes the message to the standard error stream.
+    pub fn tell(self) -> std::process::ExitCode {
+        eprintln!("{:?}", self.report);
+        self.code.into()
+    }
+}
+
+#[derive(Debug)]
+struct Message {
+    text: String,
+    help: Option<String>,
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Message {}
+
+impl Diagnostic for Message {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
+    }
+}
+
+impl From<SceneError> for Failure {
+    fn from(error: SceneError) -> Self {
+        let code = if matches!(error, SceneError::Budget(_)) { Code::Budget } else { Code::Input };
+        Self { code, report: Report::new(error) }
+    }
+}
+
+impl From<IoError> for Failure {
+    fn from(error: IoError) -> Self {
+        Self::new(io_code(&error), error.to_string(), None)
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let code = match &error {
+            RunError::Memory { .. } | RunError::Disk { .. } | RunError::Build(_) => Code::Budget,
+            RunError::Folder(FolderError::Io(e)) | RunError::Checkpoint(CheckpointError::Io(e)) | RunError::Io(e) => {
+                io_code(e)
+            }
+            // The wrong folder was named, or `--overwrite` forgotten.
+            RunError::Folder(_) => Code::Usage,
+            RunError::Checkpoint(_) | RunError::Picture(_) => Code::Input,
+            RunError::MissingFrame { .. } | RunError::Movie(_) => Code::Io,
+            RunError::NotFinite(_) | RunError::NotConverged { .. } | RunError::TooManySteps { .. } => Code::Numerical,
+            _ => Code::Bug,
+        };
+        Self::new(code, error.to_string(), error.advice())
+    }
+}
+
+fn io_code(error: &IoError) -> Code {
+    if matches!(error, IoError::Content { .. }) { Code::Input } else { Code::Io }
+}
+
+/// Whether colours are welcome on the standard error stream.
+pub fn colors() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+}
+
+/// Sets up what is told when something goes wrong.
+pub fn prepare() {
+    let colors = colors();
+    // Fails only if it was set before, which it was not.
+    let _ =
+        miette::set_hook(Box::new(move |_| Box::new(MietteHandlerOpts::new().color(colors).context_lines(1).build())));
+    std::panic::set_hook(Box::new(|panic| {
+        let text = panic.payload_as_str().unwrap_or("no message");
+        let place = panic.location().map_or_else(String::new, |l| format!(" at {}:{}", l.file(), l.line()));
+        eprintln!("This is a bug in Squall {}, not in your scene: {text}{place}", env!("CARGO_PKG_VERSION"));
+        eprintln!("Please report it together with the scene. Finished frames are on disk and whole.");
+        std::process::exit(Code::Bug as i32);
+    }));
+}

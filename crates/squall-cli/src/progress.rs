@@ -1,0 +1,159 @@
+//! What is told while a run goes on: a bar on terminals, lines elsewhere, JSON for programs.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use squall::{Event, Observer};
+
+use crate::Voice;
+use crate::output::seconds;
+
+/// Seconds between lines where there is no bar.
+const LINE_SECONDS: f64 = 5.0;
+/// The bar counts in thousandths of frames, so that it moves within slow ones.
+const PARTS: f64 = 1000.0;
+
+enum Form {
+    Silent,
+    Bar(ProgressBar),
+    Lines { next: Instant },
+    Json { every_step: bool },
+}
+
+/// Tells how a run goes on.
+pub struct Progress {
+    form: Form,
+    last: u64,
+    step: u64,
+    frame_steps: u64,
+    begun: Instant,
+    /// Where the run began, in frames.
+    first: f64,
+    /// Mean seconds per step, recent ones counting most.
+    pace: f64,
+}
+
+impl Progress {
+    pub fn new(json: bool, voice: Voice) -> Self {
+        let form = match (json, voice) {
+            (true, _) => Form::Json { every_step: voice.verbose > 0 },
+            (_, Voice { quiet: true, .. }) => Form::Silent,
+            // A bar and log lines would overwrite each other.
+            (_, Voice { verbose: 0, .. }) if std::io::stderr().is_terminal() => {
+                let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+                bar.set_style(bar_style());
+                Form::Bar(bar)
+            }
+            _ => Form::Lines { next: Instant::now() + Duration::from_secs_f64(LINE_SECONDS) },
+        };
+        Self { form, last: 0, step: 0, frame_steps: 0, begun: Instant::now(), first: 0.0, pace: 0.0 }
+    }
+
+    /// Removes the bar.
+    pub fn end(&mut self) {
+        if let Form::Bar(bar) = &self.form {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// How far the run is: for the bar and for lines.
+    fn status(&self, frame: u64, at: f64) -> String {
+        let share = (at - self.first) / (self.last as f64 - self.first).max(1e-9);
+        let left = self.begun.elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-9);
+        format!(
+            "frame {frame}/{}, step {}, {} steps per frame, {} per step, {} left",
+            self.last,
+            self.step,
+            self.frame_steps,
+            seconds(self.pace),
+            seconds(left)
+        )
+    }
+
+    fn step(&mut self, step: u64, frame: u64, progress: f64, spent: f64) {
+        self.step = step;
+        self.frame_steps += 1;
+        self.pace = if self.pace == 0.0 { spent } else { 0.9 * self.pace + 0.1 * spent };
+        let at = (frame - 1) as f64 + progress;
+        let status = self.status(frame, at);
+        match &mut self.form {
+            Form::Bar(bar) => {
+                bar.set_position((PARTS * at) as u64);
+                bar.set_message(status);
+            }
+            Form::Lines { next } if Instant::now() >= *next => {
+                eprintln!("{status}");
+                *next = Instant::now() + Duration::from_secs_f64(LINE_SECONDS);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Form::Json { every_step } = self.form {
+            if let Some(line) = json(event, self.last, every_step) {
+                json_line(line);
+            }
+        }
+        match event {
+            Event::Started { first, last, resumed_from } => {
+                (self.last, self.first, self.begun) = (*last, (*first - 1) as f64, Instant::now());
+                if let Form::Bar(bar) = &self.form {
+                    bar.set_length((PARTS * *last as f64) as u64);
+                    bar.set_position((PARTS * self.first) as u64);
+                }
+                if let (Some(frame), Form::Bar(_) | Form::Lines { .. }) = (resumed_from, &self.form) {
+                    eprintln!("Going on after frame {frame}.");
+                }
+            }
+            Event::Step { step, frame, progress, seconds, report } => {
+                tracing::debug!(step, frame, dt = report.dt, cfl = report.cfl, divergence = report.relative_divergence);
+                self.step(*step, *frame, *progress, *seconds);
+            }
+            Event::Picture { .. } => self.frame_steps = 0,
+            Event::Frame { frame, path } => tracing::info!(frame, path = %path.display(), "written"),
+            Event::Checkpoint { frame, step } => tracing::info!(frame, step, "checkpoint"),
+            Event::Movie { done, of } => {
+                if let Form::Bar(bar) = &self.form {
+                    bar.set_message(format!("movie, frame {done}/{of}"));
+                }
+            }
+            Event::Notice(text) => tracing::warn!("{text}"),
+            _ => {}
+        }
+    }
+}
+
+fn bar_style() -> ProgressStyle {
+    // The template is ours; if it were wrong the default would do.
+    ProgressStyle::with_template("{bar:24} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+fn json(event: &Event<'_>, last: u64, every_step: bool) -> Option<serde_json::Value> {
+    Some(match event {
+        Event::Started { first, last, resumed_from } => {
+            serde_json::json!({ "event": "started", "first": first, "last": last, "resumed_from": resumed_from })
+        }
+        Event::Step { step, frame, seconds, report, .. } if every_step => serde_json::json!({
+            "event": "step", "step": step, "frame": frame, "seconds": seconds, "dt": report.dt, "cfl": report.cfl,
+            "relative_divergence": report.relative_divergence,
+        }),
+        Event::Frame { frame, path } => {
+            serde_json::json!({ "event": "frame", "frame": frame, "last": last, "path": path })
+        }
+        Event::Checkpoint { frame, step } => {
+            serde_json::json!({ "event": "checkpoint", "frame": frame, "step": step })
+        }
+        Event::Notice(text) => serde_json::json!({ "event": "notice", "message": text }),
+        _ => return None,
+    })
+}
+
+/// Writes a line to the standard output. If nobody reads it any more, the run goes on all the same.
+pub fn json_line(value: serde_json::Value) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{value}").and_then(|()| out.flush());
+}

@@ -1,0 +1,86 @@
+//! Finds and reads the scene that a command was given.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use squall::scene::MAX_BYTES;
+use squall::{Scene, Setup, gallery};
+
+use crate::Voice;
+use crate::exit::{Code, Failure};
+
+/// Which scene, and what to change in it.
+#[derive(clap::Args)]
+pub struct SceneArgs {
+    /// A scene file, or the name of a scene of the gallery (see `squall scenes`)
+    #[arg(value_name = "SCENE")]
+    scene: String,
+    /// Change a value of the scene, for example --set solver.cfl=1; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Changes to the scene")]
+    set: Vec<String>,
+    /// Last frame: short for --set time.frames=N
+    #[arg(long, value_name = "N", help_heading = "Changes to the scene")]
+    frames: Option<u64>,
+}
+
+/// A scene that was read and found right.
+pub struct Loaded {
+    pub name: String,
+    pub setup: Setup,
+}
+
+impl SceneArgs {
+    /// Reads the scene; tells its warnings.
+    pub fn load(&self, voice: Voice) -> Result<Loaded, Failure> {
+        let (name, file, text) = find(&self.scene)?;
+        let mut changes = self.set.clone();
+        changes.extend(self.frames.map(|n| format!("time.frames={n}")));
+        let (setup, warnings) = Scene::parse(&file, &text, &changes)?.setup()?;
+        if !voice.quiet {
+            for warning in warnings {
+                eprintln!("{:?}", miette::Report::new(warning));
+            }
+        }
+        Ok(Loaded { name, setup })
+    }
+
+    /// The same arguments as they would be typed.
+    pub fn typed(&self) -> Vec<String> {
+        let mut words = vec![self.scene.clone()];
+        words.extend(self.set.iter().flat_map(|s| ["--set".to_owned(), s.clone()]));
+        words.extend(self.frames.iter().flat_map(|n| ["--frames".to_owned(), n.to_string()]));
+        words
+    }
+}
+
+/// Name, file name and text of a scene. A file wins over the gallery.
+fn find(scene: &str) -> Result<(String, String, String), Failure> {
+    let path = Path::new(scene);
+    if path.is_file() {
+        let name = path.file_stem().map_or_else(|| "scene".into(), |s| s.to_string_lossy().into_owned());
+        return Ok((name, scene.to_owned(), read(path)?));
+    }
+    if let Some(found) = gallery::find(scene) {
+        return Ok((found.name.to_owned(), format!("{scene} (gallery)"), found.text.to_owned()));
+    }
+    let help = match (path.is_dir(), gallery::nearest(scene)) {
+        (true, _) => "it is a folder: name the scene file in it".to_owned(),
+        (_, Some(near)) => format!("did you mean `{near}`? `squall scenes` lists the gallery"),
+        _ => "`squall scenes` lists the gallery; `squall new NAME` writes a scene of your own".to_owned(),
+    };
+    let text = format!("there is no scene file and no gallery scene called {scene:?}");
+    Err(Failure::new(Code::Input, text, Some(help)))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    // One byte too many is enough for the reader to refuse it; more need not be read.
+    let result = File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes));
+    result.map_err(|e| Failure::new(Code::Io, format!("cannot read {}: {e}", path.display()), None))?;
+    String::from_utf8(bytes).map_err(|e| {
+        let place = e.utf8_error().valid_up_to();
+        let text = format!("{} is not a text file: byte {place} is not UTF-8", path.display());
+        Failure::new(Code::Input, text, Some("is this really a scene file?".to_owned()))
+    })
+}

@@ -1,0 +1,242 @@
+//! From a simulation to a picture, as the scene's `[picture]` asks.
+//!
+//! | shows | in 2D | in 3D |
+//! |---|---|---|
+//! | a substance | through the colour map; with `mode = "ink"`, in its own colour on the background | `smoke` and `grey`: lit smoke; other maps: it glows in the colours of the map |
+//! | `substances` | all in their colours, as light or as ink | the sum of all, in their mean colour weighted by mass |
+//! | speed, vorticity, pressure | through the colour map | glowing; vorticity and pressure by their size |
+
+use squall_core::{Simulation, StateVisitor};
+use squall_render::color::from_srgb8;
+use squall_render::derived::{curl_magnitude, speed, vorticity};
+use squall_render::map::Range;
+use squall_render::{Background, ColorMap, Flame, Image, Layer, MapStyle, Mixing, Plane, RenderError, Rgb};
+use squall_render::{SmokeStyle, View, Volume, draw_layers, draw_map, draw_volume};
+
+use crate::setup::{self, PictureMode, Setup, Show};
+
+/// Values of a field, one component after the other for each cell: `u v u v ...`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldValues {
+    /// Values per cell.
+    pub components: usize,
+    /// `components` values for each cell, x fastest.
+    pub values: Vec<f32>,
+}
+
+/// Reads a field by its name: a substance, `velocity`, `pressure`, and what follows from velocity: `speed` and
+/// `vorticity` (in 3D its length). `None`: the simulation has no such field.
+pub fn read_field(sim: &dyn Simulation, name: &str) -> Option<FieldValues> {
+    let component = |name: &str, a: usize| {
+        let mut out = Vec::new();
+        sim.read(name, a, &mut out).then_some(out)
+    };
+    if !matches!(name, "velocity" | "speed" | "vorticity") {
+        return component(name, 0).map(|values| FieldValues { components: 1, values });
+    }
+    let u: Vec<Vec<f32>> = (0..sim.cells().len()).map(|a| component("velocity", a)).collect::<Option<_>>()?;
+    let (_, h) = sim.placement();
+    let values = match (name, sim.cells(), &u[..]) {
+        ("velocity", ..) => {
+            let values = (0..u[0].len()).flat_map(|i| u.iter().map(move |u| u[i])).collect();
+            return Some(FieldValues { components: u.len(), values });
+        }
+        ("vorticity", &[nx, ny], [u, v]) => vorticity(u, v, [nx, ny], [h[0], h[1]]),
+        ("vorticity", &[nx, ny, nz], [u, v, w]) => curl_magnitude([u, v, w], [nx, ny, nz], [h[0], h[1], h[2]]),
+        _ => speed(&u.iter().map(Vec::as_slice).collect::<Vec<_>>()),
+    };
+    values.ok().map(|values| FieldValues { components: 1, values })
+}
+
+/// Draws one frame after the other. Where the scene gives no range, the range grows with what was drawn so far: it
+/// never shrinks, so that pictures do not flicker, and it is part of the state, so that a resumed run draws the same.
+#[derive(Clone, Debug)]
+pub struct Painter {
+    picture: setup::Picture,
+    names: Vec<String>,
+    colors: Vec<Rgb>,
+    width: usize,
+    size: f32,
+    map: ColorMap,
+    seen: [f64; 2],
+}
+
+impl Painter {
+    /// A painter for the scene.
+    pub fn new(setup: &Setup) -> Result<Self, RenderError> {
+        let map = match &setup.picture.map {
+            setup::ColorMap::Named(name) => ColorMap::by_name(name)?,
+            setup::ColorMap::Ramp(colors) => {
+                let last = (colors.len() - 1).max(1) as f32;
+                let hex: Vec<String> = colors.iter().map(|[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}")).collect();
+                let stops: Vec<_> = hex.iter().enumerate().map(|(i, hex)| (i as f32 / last, hex.as_str())).collect();
+                ColorMap::ramp(&stops)?
+            }
+        };
+        Ok(Self {
+            names: setup.substances.iter().map(|s| s.name.clone()).collect(),
+            colors: setup.substances.iter().map(|s| from_srgb8(s.color)).collect(),
+            width: setup.output.width as usize,
+            // The length of a cube of the same volume.
+            size: setup.grid.size.iter().product::<f64>().powf(1.0 / setup.dimensions() as f64) as f32,
+            picture: setup.picture.clone(),
+            map,
+            seen: [0.0; 2],
+        })
+    }
+
+    /// Shows what the next picture depends on.
+    pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
+        let [lo, hi] = &mut self.seen;
+        visitor.real("picture.lo", lo);
+        visitor.real("picture.hi", hi);
+    }
+
+    /// Draws the present state.
+    pub fn draw(&mut self, sim: &dyn Simulation) -> Result<Image, RenderError> {
+        let shown = match self.picture.show {
+            Show::Substance(i) => vec![i],
+            Show::Substances => (0..self.names.len()).collect(),
+            Show::Speed => return self.draw_scalar(sim, "speed"),
+            Show::Vorticity => return self.draw_scalar(sim, "vorticity"),
+            Show::Pressure => return self.draw_scalar(sim, "pressure"),
+        };
+        match (&shown[..], self.picture.mode, sim.cells().len()) {
+            ([one], PictureMode::Emission, 2) => {
+                let name = self.names[*one].clone();
+                self.draw_scalar(sim, &name)
+            }
+            (_, _, 2) => self.draw_substances(sim, &shown),
+            _ => self.draw_smoke(sim, &shown),
+        }
+    }
+
+    /// The range for these values, after taking note of them.
+    fn range(&mut self, values: &[f32]) -> Range {
+        let [lo, hi] = self.picture.range.unwrap_or_else(|| {
+            let Range { lo, hi } = Range::robust(values, 0.001);
+            self.seen = [self.seen[0].min(lo.into()), self.seen[1].max(hi.into())];
+            self.seen
+        });
+        Range { lo: lo as f32, hi: hi as f32 }
+    }
+
+    /// The values of a field, from 0 to 1 where they lie in the range, never below 0.
+    fn amounts(&mut self, sim: &dyn Simulation, name: &str) -> Vec<f32> {
+        let mut values = scalar(sim, name);
+        if name == "pressure" {
+            values.iter_mut().for_each(|v| *v = v.abs());
+        }
+        let Range { lo, hi } = self.range(&values);
+        let (scale, power) = (if hi > lo { 1.0 / (hi - lo) } else { 0.0 }, 1.0 / self.picture.gamma as f32);
+        values.iter_mut().for_each(|v| {
+            *v = ((*v - lo) * scale).max(0.0);
+            if power != 1.0 {
+                *v = v.powf(power);
+            }
+        });
+        values
+    }
+
+    fn draw_scalar(&mut self, sim: &dyn Simulation, name: &str) -> Result<Image, RenderError> {
+        if sim.cells().len() == 3 {
+            let amounts = self.amounts(sim, name);
+            return self.draw_glow(sim, &amounts);
+        }
+        let values = scalar(sim, name);
+        let range = self.range(&values);
+        // Twice as bright: what was half way is at the end.
+        let exposure = self.picture.exposure as f32;
+        let range = match self.map.is_diverging() {
+            true => Range { lo: range.lo / exposure, hi: range.hi / exposure },
+            false => Range { lo: range.lo, hi: range.lo + (range.hi - range.lo) / exposure },
+        };
+        let relief = self.picture.relief as f32;
+        let style = MapStyle { map: self.map.clone(), range, gamma: 1.0 / self.picture.gamma as f32, relief };
+        draw_map(&plane(sim, &values)?, self.width, &style)
+    }
+
+    fn draw_substances(&mut self, sim: &dyn Simulation, shown: &[usize]) -> Result<Image, RenderError> {
+        let amounts: Vec<Vec<f32>> = shown.iter().map(|&i| self.amounts(sim, &self.names[i].clone())).collect();
+        let p = &self.picture;
+        // An amount of 1 glows at nine tenths of its colour, and as ink has just its colour.
+        let (mixing, strength) = match p.mode {
+            PictureMode::Emission => (Mixing::Glow, 2.3 * p.exposure * p.opacity),
+            PictureMode::Ink => (Mixing::Ink, p.opacity),
+        };
+        let mut layers = Vec::new();
+        for (amount, &i) in amounts.iter().zip(shown) {
+            layers.push(Layer { amount: plane(sim, amount)?, color: self.colors[i], strength: strength as f32 });
+        }
+        draw_layers(&layers, self.width, mixing, self.background(), p.relief as f32)
+    }
+
+    fn draw_smoke(&mut self, sim: &dyn Simulation, shown: &[usize]) -> Result<Image, RenderError> {
+        let lit = matches!(&self.picture.map, setup::ColorMap::Named(name) if name == "smoke" || name == "grey");
+        let (mut total, mut color, mut weight) = (Vec::new(), [0.0f64; 3], 0.0f64);
+        for &i in shown {
+            let amounts = self.amounts(sim, &self.names[i].clone());
+            // In order, in f64: the same on any number of threads.
+            let mass: f64 = amounts.iter().map(|&v| f64::from(v)).sum();
+            weight += mass;
+            (0..3).for_each(|c| color[c] += mass * f64::from(self.colors[i][c]));
+            if total.is_empty() {
+                total = amounts;
+            } else {
+                total.iter_mut().zip(&amounts).for_each(|(sum, v)| *sum += v);
+            }
+        }
+        if shown.len() == 1 && !lit && self.picture.mode == PictureMode::Emission {
+            return self.draw_glow(sim, &total);
+        }
+        let mut style = self.smoke_style();
+        if shown.len() > 1 && weight > 0.0 {
+            style.albedo = color.map(|c| (c / weight) as f32);
+        } else if self.picture.mode == PictureMode::Ink {
+            style.albedo = [0.03; 3];
+        }
+        draw_volume(&volume(sim, &total)?, None, self.view(), self.width, &style, self.background())
+    }
+
+    /// Light of the colours of the map, which the field itself hides in turn.
+    fn draw_glow(&self, sim: &dyn Simulation, amounts: &[f32]) -> Result<Image, RenderError> {
+        let style = SmokeStyle { albedo: [0.0; 3], ..self.smoke_style() };
+        // As much light per metre as is hidden: thick places have the colour of the map.
+        let strength = style.kappa * self.picture.exposure as f32;
+        let flame = Flame { heat: amounts, map: &self.map, strength };
+        draw_volume(&volume(sim, amounts)?, Some(flame), self.view(), self.width, &style, self.background())
+    }
+
+    fn smoke_style(&self) -> SmokeStyle {
+        let mut style = SmokeStyle::new(self.size);
+        style.kappa *= self.picture.opacity as f32;
+        for light in [&mut style.light, &mut style.sky] {
+            *light = light.map(|v| v * self.picture.exposure as f32);
+        }
+        style
+    }
+
+    fn view(&self) -> View {
+        View { yaw: self.picture.view.yaw, pitch: self.picture.view.pitch }
+    }
+
+    fn background(&self) -> Background {
+        let [top, bottom] = self.picture.background.map(from_srgb8);
+        Background { bottom, top }
+    }
+}
+
+/// A scalar field; a setup names only fields that exist.
+fn scalar(sim: &dyn Simulation, name: &str) -> Vec<f32> {
+    read_field(sim, name).map_or_else(Vec::new, |field| field.values)
+}
+
+fn plane<'a>(sim: &dyn Simulation, values: &'a [f32]) -> Result<Plane<'a>, RenderError> {
+    let (n, (_, h)) = (sim.cells(), sim.placement());
+    Plane::new(values, [n[0], n[1]], [h[0], h[1]])
+}
+
+fn volume<'a>(sim: &dyn Simulation, values: &'a [f32]) -> Result<Volume<'a>, RenderError> {
+    let (n, (_, h)) = (sim.cells(), sim.placement());
+    Volume::new(values, [n[0], n[1], n[2]], [h[0], h[1], h[2]])
+}

@@ -1,0 +1,286 @@
+//! What a run tells while it goes on, and at its end.
+
+use std::path::{Path, PathBuf};
+
+use squall_core::{NotFinite, StepReport};
+use squall_io::{CheckpointError, FolderError, IoError, MovieError, OutputFolder};
+use squall_render::{Image, RenderError};
+
+use crate::build::BuildError;
+use crate::setup::Setup;
+
+/// What happens during a run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// The simulation begins, or goes on.
+    Started {
+        /// The first frame that will be computed.
+        first: u64,
+        /// The last frame.
+        last: u64,
+        /// The finished frame of the checkpoint that the run goes on from.
+        resumed_from: Option<u64>,
+    },
+    /// A step was made.
+    Step {
+        /// Its number, counted from 1 over the whole run.
+        step: u64,
+        /// The frame that it leads to.
+        frame: u64,
+        /// How far it is on the way from the frame before, 0 to 1.
+        progress: f64,
+        /// Wall-clock seconds that it took.
+        seconds: f64,
+        /// What it did.
+        report: &'a StepReport,
+    },
+    /// A picture was drawn; it is not on disk yet.
+    Picture {
+        /// Which frame.
+        frame: u64,
+        /// The picture.
+        image: &'a Image,
+    },
+    /// All files of a frame are on disk.
+    Frame {
+        /// Which frame.
+        frame: u64,
+        /// Its picture.
+        path: &'a Path,
+    },
+    /// The state is on disk.
+    Checkpoint {
+        /// The last finished frame.
+        frame: u64,
+        /// Steps made.
+        step: u64,
+    },
+    /// The movie grows.
+    Movie {
+        /// Frames that it has.
+        done: usize,
+        /// Frames that it will have.
+        of: usize,
+    },
+    /// Something that the user should know.
+    Notice(String),
+}
+
+/// Whoever watches a run.
+pub trait Observer: Send {
+    /// Hears of an event. The run waits meanwhile.
+    fn event(&mut self, event: &Event<'_>);
+}
+
+impl<F: FnMut(&Event<'_>) + Send> Observer for F {
+    fn event(&mut self, event: &Event<'_>) {
+        self(event);
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All frames are there.
+    Done,
+    /// All frames had been there before.
+    AlreadyDone,
+    /// It was cancelled; the same call goes on.
+    Cancelled,
+}
+
+/// How much there was of a substance: its integral over the box.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mass {
+    /// The substance.
+    pub name: String,
+    /// After the first step.
+    pub first: f64,
+    /// After the last step.
+    pub last: f64,
+}
+
+impl Mass {
+    /// The change relative to the larger of the two; 0 if there was never any.
+    pub fn drift(&self) -> f64 {
+        let scale = self.first.abs().max(self.last.abs());
+        if scale > 0.0 { (self.last - self.first) / scale } else { 0.0 }
+    }
+}
+
+/// What a run did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The last finished frame.
+    pub frames: u64,
+    /// The finished frame that it went on from.
+    pub resumed_from: Option<u64>,
+    /// Steps made over the whole run, before and after interruptions.
+    pub steps: u64,
+    /// Steps made by this call.
+    pub steps_here: u64,
+    /// Wall-clock seconds of this call.
+    pub seconds: f64,
+    /// Wall-clock seconds per step of this call, pictures not counted; 0 if it made none.
+    pub seconds_per_step: f64,
+    /// The same for each cell, in nanoseconds.
+    pub ns_per_cell_step: f64,
+    /// Largest `max |div u| h / max |u|` of all steps.
+    pub largest_divergence: f64,
+    /// How much of each substance there was; empty if no step was made.
+    pub masses: Vec<Mass>,
+    /// The folder of the output.
+    pub folder: PathBuf,
+    /// The movie, if there is one.
+    pub movie: Option<PathBuf>,
+    /// The most memory that the process ever had, in bytes, if the system says.
+    pub peak_memory: Option<u64>,
+}
+
+impl Summary {
+    pub(super) fn new(setup: &Setup, folder: &OutputFolder, resumed_from: Option<u64>) -> Self {
+        Self {
+            outcome: Outcome::Done,
+            frames: u64::from(setup.time.frames),
+            resumed_from,
+            steps: 0,
+            steps_here: 0,
+            seconds: 0.0,
+            seconds_per_step: 0.0,
+            ns_per_cell_step: 0.0,
+            largest_divergence: 0.0,
+            masses: Vec::new(),
+            folder: folder.path().to_owned(),
+            movie: None,
+            peak_memory: None,
+        }
+    }
+}
+
+/// Why a run ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The scene needs more memory than it may take.
+    #[error("the scene needs about {} of memory; {} may be used", bytes(*.needed), bytes(*.limit))]
+    Memory {
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that it may take.
+        limit: u64,
+    },
+    /// The output needs more disk space than is free.
+    #[error("the output needs about {} of disk space; {} has {} left", bytes(*.needed), .folder.display(), bytes(*.free))]
+    Disk {
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+        /// Where.
+        folder: PathBuf,
+    },
+    /// The simulation cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The checkpoint cannot be used.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// A frame of an earlier run has vanished.
+    #[error("{} of the run so far is missing", .path.display())]
+    MissingFrame {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// The picture cannot be drawn.
+    #[error(transparent)]
+    Picture(#[from] RenderError),
+    /// The movie cannot be made. All frames are on disk.
+    #[error(transparent)]
+    Movie(#[from] MovieError),
+    /// A value stopped being finite.
+    #[error(transparent)]
+    NotFinite(#[from] NotFinite),
+    /// A pressure solve missed its tolerance, and the run is strict.
+    #[error(
+        "the pressure solve of step {step} (t = {time} s) left a relative divergence of {divergence:.1e}, above {limit:.0e}"
+    )]
+    NotConverged {
+        /// Which step, counted from 1.
+        step: u64,
+        /// When, in seconds.
+        time: f64,
+        /// What it left.
+        divergence: f64,
+        /// What it may leave.
+        limit: f64,
+    },
+    /// The fluid is too fast for the frame rate.
+    #[error("frame {frame} was not reached in {limit} steps: fluid crosses {cells_per_second:.2e} cells per second")]
+    TooManySteps {
+        /// Which frame.
+        frame: u64,
+        /// Most steps in a frame.
+        limit: u32,
+        /// How fast the fluid is.
+        cells_per_second: f64,
+    },
+}
+
+impl RunError {
+    pub(super) fn remove(path: &Path, source: std::io::Error) -> Self {
+        IoError::File { path: path.to_owned(), action: "remove", source }.into()
+    }
+
+    /// What the user can do about it, where that is known.
+    pub fn advice(&self) -> Option<String> {
+        let text = match self {
+            RunError::Memory { .. } => {
+                "use fewer cells: half as many along each axis take an eighth of the memory in 3D, a quarter in 2D"
+            }
+            RunError::Disk { .. } => "free some space, write fewer frames or raw fields, or choose another folder",
+            RunError::Build(_) => "use fewer cells, or close other programs",
+            RunError::Folder(FolderError::OtherScene { .. } | FolderError::UnknownFiles { .. }) => {
+                "choose another folder with --out, or replace what is there with --overwrite"
+            }
+            RunError::Folder(FolderError::Io(IoError::Content { .. })) => {
+                "choose another folder with --out, or replace what is there with --overwrite"
+            }
+            RunError::Checkpoint(CheckpointError::Io(_)) => return None,
+            RunError::Checkpoint(_) | RunError::MissingFrame { .. } => "begin again with --restart",
+            RunError::NotFinite(_) => {
+                "look for an expression that divides by zero or grows without bound, and for very strong forces; \
+                 smaller steps (solver.cfl, solver.max_dt) may help"
+            }
+            RunError::NotConverged { .. } => {
+                "smaller steps (solver.cfl) may help; without --strict this is only reported"
+            }
+            RunError::TooManySteps { .. } => "raise solver.cfl, raise time.fps, or make forces and velocities weaker",
+            RunError::Movie(_) => "all frames are on disk; running the same command again only makes the movie",
+            RunError::Io(e) | RunError::Folder(FolderError::Io(e)) if e.is_full_disk() => {
+                "free some space and run the same command again: it goes on where it stopped"
+            }
+            _ => return None,
+        };
+        Some(text.to_owned())
+    }
+}
+
+/// A number of bytes for people.
+pub(crate) fn bytes(n: u64) -> String {
+    let n = n as f64;
+    match n {
+        n if n >= 1e12 => format!("{:.1} TB", n / 1e12),
+        n if n >= 1e9 => format!("{:.1} GB", n / 1e9),
+        n if n >= 1e6 => format!("{:.0} MB", n / 1e6),
+        n => format!("{:.0} kB", n / 1e3),
+    }
+}

@@ -1,0 +1,293 @@
+//! The part of a run that computes: steps, pictures, checkpoints.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use squall_core::clock::next_dt;
+use squall_core::{Simulation, StateVisitor, StepReport};
+use squall_io::{Checkpoint, OutputFolder, Position, SceneHash, checkpoint};
+
+use super::log::Log;
+use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
+use super::writer::{Failed, Frame, Writer, Written};
+use super::{CancelToken, RunOptions, STEPS, TIMINGS};
+use crate::build::build;
+use crate::picture::{Painter, read_field};
+use crate::setup::Setup;
+
+/// Most steps in a frame: who needs more has made a mistake.
+const MAX_STEPS: u32 = 10_000;
+/// Largest relative divergence that a strict run accepts.
+const STRICT_DIVERGENCE: f64 = 1e-5;
+/// Seconds between savings of the log, apart from checkpoints.
+const LOG_SECONDS: f64 = 5.0;
+
+pub(super) struct Simulator<'a> {
+    setup: &'a Setup,
+    strict: bool,
+    hash: SceneHash,
+    sim: Box<dyn Simulation>,
+    painter: Painter,
+    totals: Totals,
+    /// The last finished frame.
+    frame: u64,
+    writer: Writer,
+    steps: Log,
+    timings: Log,
+    checkpoint_path: PathBuf,
+    saved: Instant,
+    logged: Instant,
+    steps_here: u64,
+    seconds_stepping: f64,
+}
+
+/// Why the computing ended before its time.
+pub(super) enum Stop {
+    Cancelled,
+    /// The writer has the error.
+    WriterFailed,
+    Error(Box<RunError>),
+}
+
+impl<E: Into<RunError>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Stop::Error(Box::new(error.into()))
+    }
+}
+
+impl From<Failed> for Stop {
+    fn from(_: Failed) -> Self {
+        Stop::WriterFailed
+    }
+}
+
+impl<'a> Simulator<'a> {
+    /// Builds the simulation and puts it where the checkpoint was taken.
+    pub fn new(
+        setup: &'a Setup,
+        options: &RunOptions,
+        folder: OutputFolder,
+        checkpoint: Option<Checkpoint>,
+    ) -> Result<Self, RunError> {
+        let mut sim = build(setup)?;
+        let mut painter = Painter::new(setup)?;
+        let mut totals = Totals::new(setup.substances.len());
+        let mut frame = 0;
+        if let Some(checkpoint) = checkpoint {
+            frame = checkpoint.position.frame;
+            checkpoint.restore(|v| visit(v, &mut *sim, &mut painter, &mut totals))?;
+        }
+        let masses: String = setup.substances.iter().map(|s| format!(",mass_{}", s.name)).collect();
+        let header = format!("step,time,dt,cfl,max_speed,max_divergence,relative_divergence,energy{masses}");
+        let steps = Log::open(folder.path().join(STEPS), &header, totals.steps)?;
+        let header = "step,seconds,advect,force,diffuse,project,measure";
+        let timings = Log::open(folder.path().join(TIMINGS), header, totals.steps)?;
+        Ok(Self {
+            setup,
+            strict: options.strict,
+            hash: setup.hash().into(),
+            sim,
+            painter,
+            totals,
+            frame,
+            checkpoint_path: folder.checkpoint_path(),
+            writer: Writer::new(folder),
+            steps,
+            timings,
+            saved: Instant::now(),
+            logged: Instant::now(),
+            steps_here: 0,
+            seconds_stepping: 0.0,
+        })
+    }
+
+    /// Computes and draws all frames up to `last`, and leaves a checkpoint of the end.
+    pub fn run_to(&mut self, last: u64, observer: &mut dyn Observer, cancel: &CancelToken) -> Result<(), Stop> {
+        if self.totals.steps == 0 && self.setup.time.include_start {
+            self.show(0, observer)?;
+        }
+        for frame in self.frame + 1..=last {
+            self.advance_to(frame, observer, cancel)?;
+            self.show(frame, observer)?;
+        }
+        self.save(observer)
+    }
+
+    /// Makes the steps that lead to a frame. Their lengths depend on the state alone, so a run that was interrupted
+    /// between two of them goes on as if nothing had happened.
+    fn advance_to(&mut self, frame: u64, observer: &mut dyn Observer, cancel: &CancelToken) -> Result<(), Stop> {
+        let solver = &self.setup.solver;
+        let end = frame as f64 / self.setup.time.fps;
+        let share = 1.0 / (self.setup.time.fps * f64::from(solver.steps_per_frame));
+        for _ in 0..MAX_STEPS {
+            let remaining = end - self.sim.time();
+            if remaining <= 0.0 {
+                self.sim.snap_time(end);
+                return Ok(());
+            }
+            if cancel.is_cancelled() {
+                return Err(Stop::Cancelled);
+            }
+            // At rest this is infinite: then the frame is one step.
+            let by_speed = solver.cfl / self.sim.cells_per_second();
+            let dt = next_dt(remaining, by_speed.min(solver.max_dt).min(share));
+            self.step(dt, frame, 1.0 - (remaining - dt) * self.setup.time.fps, observer)?;
+            if dt == remaining {
+                self.sim.snap_time(end);
+                return Ok(());
+            }
+            let seconds = self.setup.output.checkpoint_seconds;
+            if seconds > 0.0 && self.saved.elapsed().as_secs_f64() >= seconds {
+                self.save(observer)?;
+            }
+        }
+        let cells_per_second = self.sim.cells_per_second();
+        Err(RunError::TooManySteps { frame, limit: MAX_STEPS, cells_per_second }.into())
+    }
+
+    fn step(&mut self, dt: f64, frame: u64, progress: f64, observer: &mut dyn Observer) -> Result<(), Stop> {
+        let start = Instant::now();
+        let report = self.sim.step(dt)?;
+        let seconds = start.elapsed().as_secs_f64();
+        self.seconds_stepping += seconds;
+        self.steps_here += 1;
+        self.totals.add(&report);
+        let (step, time) = (self.totals.steps, self.sim.time());
+        let r = &report;
+        let row = [time, r.dt, r.cfl, r.max_speed, r.max_divergence, r.relative_divergence, r.energy];
+        self.steps.row(step, row.into_iter().chain(r.mass.iter().copied()));
+        let t = &report.timings;
+        self.timings.row(step, [seconds, t.advect, t.force, t.diffuse, t.project, t.measure]);
+        observer.event(&Event::Step { step, frame, progress, seconds, report: &report });
+        let divergence = report.relative_divergence;
+        // Also true for NaN.
+        if self.strict && !(divergence <= STRICT_DIVERGENCE && report.pressure.converged) {
+            return Err(RunError::NotConverged { step, time, divergence, limit: STRICT_DIVERGENCE }.into());
+        }
+        Ok(())
+    }
+
+    /// Draws the present state as a frame and hands it to the writer.
+    fn show(&mut self, number: u64, observer: &mut dyn Observer) -> Result<(), Stop> {
+        let image = self.painter.draw(&*self.sim)?;
+        observer.event(&Event::Picture { frame: number, image: &image });
+        let mut fields = Vec::with_capacity(self.setup.output.fields.len());
+        for name in &self.setup.output.fields {
+            let Some(field) = read_field(&*self.sim, name) else { continue };
+            // NumPy's last axis is the fastest.
+            let mut shape: Vec<usize> = self.sim.cells().iter().rev().copied().collect();
+            if field.components > 1 {
+                shape.push(field.components);
+            }
+            fields.push((name.clone(), shape, field.values));
+        }
+        self.writer.send(Frame { number, image, fields })?;
+        self.frame = number;
+        tell(self.writer.news(), observer);
+        if self.logged.elapsed().as_secs_f64() >= LOG_SECONDS {
+            self.save_logs()?;
+        }
+        Ok(())
+    }
+
+    fn save_logs(&mut self) -> Result<(), Stop> {
+        self.steps.save()?;
+        self.timings.save()?;
+        self.logged = Instant::now();
+        Ok(())
+    }
+
+    /// Puts the state on disk, after everything that led to it.
+    fn save(&mut self, observer: &mut dyn Observer) -> Result<(), Stop> {
+        tell(self.writer.flush()?, observer);
+        self.save_logs()?;
+        if self.setup.output.checkpoint_seconds > 0.0 {
+            let position = Position { frame: self.frame, step: self.totals.steps };
+            let Self { sim, painter, totals, .. } = self;
+            checkpoint::save(&self.checkpoint_path, self.hash, position, |v| visit(v, &mut **sim, painter, totals))?;
+            observer.event(&Event::Checkpoint { frame: position.frame, step: position.step });
+        }
+        self.saved = Instant::now();
+        Ok(())
+    }
+
+    /// Ends the run after what [`run_to`](Self::run_to) said: keeps what is finished, and tells how it went.
+    pub fn close(
+        mut self,
+        ran: Result<(), Stop>,
+        summary: &mut Summary,
+        observer: &mut dyn Observer,
+    ) -> Result<OutputFolder, RunError> {
+        let saved = match &ran {
+            Err(Stop::Cancelled) => self.save(observer),
+            // The state may be broken: only the log is kept.
+            Err(_) => self.save_logs(),
+            Ok(()) => Ok(()),
+        };
+        let (folder, news) = self.writer.finish()?;
+        tell(news, observer);
+        summary.frames = self.frame;
+        summary.steps = self.totals.steps;
+        summary.steps_here = self.steps_here;
+        if self.steps_here > 0 {
+            summary.seconds_per_step = self.seconds_stepping / self.steps_here as f64;
+            summary.ns_per_cell_step = 1e9 * summary.seconds_per_step / self.setup.cell_count() as f64;
+        }
+        summary.largest_divergence = self.totals.divergence;
+        let masses = self.setup.substances.iter().zip(self.totals.first_mass.iter().zip(&self.totals.last_mass));
+        summary.masses = masses.map(|(s, (&first, &last))| Mass { name: s.name.clone(), first, last }).collect();
+        // The first error is the one to tell; a writer's error has been told by `finish`.
+        for result in [ran, saved] {
+            match result {
+                Err(Stop::Error(error)) => return Err(*error),
+                Err(Stop::Cancelled) => summary.outcome = Outcome::Cancelled,
+                Err(Stop::WriterFailed) | Ok(()) => {}
+            }
+        }
+        Ok(folder)
+    }
+}
+
+fn tell(news: Vec<Written>, observer: &mut dyn Observer) {
+    for Written { frame, path } in news {
+        observer.event(&Event::Frame { frame, path: &path });
+    }
+}
+
+/// Everything that the rest of the run depends on, always in the same order.
+fn visit(visitor: &mut dyn StateVisitor, sim: &mut dyn Simulation, painter: &mut Painter, totals: &mut Totals) {
+    totals.visit_state(visitor);
+    painter.visit_state(visitor);
+    sim.visit_state(visitor);
+}
+
+/// What is told at the end, over the whole run.
+struct Totals {
+    steps: u64,
+    divergence: f64,
+    first_mass: Vec<f64>,
+    last_mass: Vec<f64>,
+}
+
+impl Totals {
+    fn new(substances: usize) -> Self {
+        Self { steps: 0, divergence: 0.0, first_mass: vec![0.0; substances], last_mass: vec![0.0; substances] }
+    }
+
+    fn add(&mut self, report: &StepReport) {
+        self.steps += 1;
+        self.divergence = self.divergence.max(report.relative_divergence);
+        self.last_mass.clear();
+        self.last_mass.extend(&report.mass);
+        if self.steps == 1 {
+            self.first_mass.clone_from(&self.last_mass);
+        }
+    }
+
+    fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
+        visitor.integer("run.steps", &mut self.steps);
+        visitor.real("run.divergence", &mut self.divergence);
+        self.first_mass.iter_mut().for_each(|m| visitor.real("run.first_mass", m));
+        self.last_mass.iter_mut().for_each(|m| visitor.real("run.last_mass", m));
+    }
+}
