@@ -34,11 +34,12 @@ impl<const D: usize> Grid<D> {
         })
     }
 
-    /// What a substance does if nothing else is said: insulated walls, and `inflow` on the sides where fluid enters.
-    pub fn substance_ends(&self, inflow: Real) -> [Ends; D] {
+    /// What a substance does if nothing else is said: insulated walls, and what enters from outside brings `outside`.
+    /// Values on an open side do not hold back what leaves: its paths come from inside.
+    pub fn substance_ends(&self, outside: Real) -> [Ends; D] {
         let end = |side| match side {
-            Side::Slip | Side::NoSlip { .. } | Side::Open => End::Flat,
-            Side::Inflow { .. } => End::Value(inflow),
+            Side::Slip | Side::NoSlip { .. } => End::Flat,
+            Side::Inflow { .. } | Side::Open => End::Value(outside),
         };
         self.axes.map(|axis| match axis {
             Axis::Periodic => Ends::Periodic,
