@@ -13,11 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use squall_io::{CheckpointError, MovieFormat, OutputFolder, Start, checkpoint};
+use squall_io::{CheckpointError, MovieError, MovieFormat, OutputFolder, Start, checkpoint};
 
-use crate::build::estimate;
 use crate::setup::{Movie, Setup};
-pub use budget::{available_memory, peak_memory};
+pub use budget::{available_memory, disk_needed, memory_needed, peak_memory};
 pub use report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use simulate::Simulator;
 
@@ -68,7 +67,11 @@ pub fn run(
 ) -> Result<Summary, RunError> {
     let start = Instant::now();
     let last = u64::from(setup.time.frames);
-    budget::check(setup, &estimate(setup), options)?;
+    if setup.output.movie == Movie::Mp4 && !is_installed("ffmpeg") {
+        // Better now than after a night of computing.
+        return Err(MovieError::NoFfmpeg.into());
+    }
+    budget::check_memory(setup, options)?;
     let mut folder = open_folder(setup, options)?;
     let checkpoint = newest_checkpoint(&folder, setup, options, observer)?;
     let resumed_from = checkpoint.as_ref().map(|c| c.position.frame);
@@ -80,6 +83,7 @@ pub fn run(
     if resumed_from.is_some_and(|frame| frame >= last) {
         summary.outcome = Outcome::AlreadyDone;
     } else {
+        budget::check_disk(setup, folder.path(), last - resumed_from.unwrap_or(0))?;
         remove(&movie_path(&folder, setup, options))?;
         observer.event(&Event::Started { first: resumed_from.unwrap_or(0) + 1, last, resumed_from });
         let mut simulator = Simulator::new(setup, options, folder, checkpoint)?;
@@ -153,6 +157,11 @@ fn remove(path: &Path) -> Result<(), RunError> {
     }
 }
 
+fn is_installed(program: &str) -> bool {
+    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|p| p.join(&name).is_file()))
+}
+
 fn movie_format(setup: &Setup) -> MovieFormat {
     match setup.output.movie {
         Movie::Gif => MovieFormat::Gif,
@@ -186,7 +195,7 @@ fn make_movie(
     let mut progress = |done| observer.event(&Event::Movie { done, of: pictures.len() });
     match squall_io::assemble(&pictures, setup.time.fps, format, &path, &mut progress, &|| cancel.is_cancelled()) {
         Ok(()) => Ok(Some(path)),
-        Err(squall_io::MovieError::Cancelled) => Ok(None),
+        Err(MovieError::Cancelled) => Ok(None),
         Err(e) => Err(e.into()),
     }
 }

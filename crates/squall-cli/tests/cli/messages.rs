@@ -150,6 +150,44 @@ fn too_many_steps_in_a_frame_name_the_fix() {
 }
 
 #[test]
+fn an_mp4_without_ffmpeg_is_refused_before_anything_is_computed() {
+    let folder = Folder::with_tiny("mp4");
+    let output = folder.command(&["run", "tiny.toml", "--set", "output.movie=mp4"]).env("PATH", "").output().unwrap();
+    assert_eq!(output.status.code(), Some(5));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("ffmpeg"));
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn a_strict_run_ends_well_because_the_solver_is_direct() {
+    Folder::with_tiny("strict").ok(&["run", "tiny.toml", "-q", "--strict"]);
+}
+
+#[test]
+fn a_damaged_checkpoint_is_bad_input_and_names_the_way_out() {
+    let folder = Folder::with_tiny("damaged");
+    folder.ok(&["run", "tiny.toml", "-q"]);
+    for name in ["checkpoint.sqc", "checkpoint.prev.sqc"] {
+        std::fs::write(folder.path().join("out/tiny").join(name), "nonsense").unwrap();
+    }
+    let ended = folder.squall(&["run", "tiny.toml"]);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    assert!(ended.stderr.contains("checkpoint.sqc") && ended.stderr.contains("--restart"), "{}", ended.stderr);
+    folder.ok(&["run", "tiny.toml", "-q", "--restart"]);
+}
+
+#[test]
+fn the_benchmark_measures_one_case_and_knows_its_cases() {
+    let folder = Folder::new("bench");
+    let ended = folder.ok(&["bench", "--quick", "--json", "--case", "plume64", "--threads", "2"]);
+    let line: serde_json::Value = serde_json::from_str(ended.stdout.trim()).unwrap();
+    assert!(line["seconds_per_step"].as_f64().unwrap() > 0.0);
+    let ended = folder.squall(&["bench", "--case", "plume65"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("plume64"), "{}", ended.stderr);
+}
+
+#[test]
 fn json_lines_are_json_and_tell_the_whole_story() {
     let folder = Folder::with_tiny("json");
     let ended = folder.ok(&["run", "tiny.toml", "--json"]);

@@ -264,6 +264,7 @@ impl RunError {
                 "smaller steps (solver.cfl) may help; without --strict this is only reported"
             }
             RunError::TooManySteps { .. } => "raise solver.cfl, raise time.fps, or make forces and velocities weaker",
+            RunError::Movie(MovieError::NoFfmpeg) => "for example --set output.movie=gif",
             RunError::Movie(_) => "all frames are on disk; running the same command again only makes the movie",
             RunError::Io(e) | RunError::Folder(FolderError::Io(e)) if e.is_full_disk() => {
                 "free some space and run the same command again: it goes on where it stopped"
