@@ -133,7 +133,8 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
 }
 
 impl<const D: usize> Field<D> {
-    /// Sets every cell to `f(position)`, where the position is that of the value on `grid`, in metres.
+    /// Sets every value to `f(position)`, where the position is that of the value on `grid`, in metres: the last face of
+    /// a staggered field, too.
     pub fn set_from(&mut self, grid: &Grid<D>, f: impl Fn([f64; D]) -> f64 + Sync) {
         let at = self.at;
         self.par_rows(|row, out| {
@@ -143,6 +144,7 @@ impl<const D: usize> Field<D> {
                 *v = f(grid.position(at, index)) as Real;
             }
         });
+        self.set_last_faces(grid, &f);
         self.fill_halo();
     }
 }

@@ -34,11 +34,12 @@ impl<const D: usize> Grid<D> {
         })
     }
 
-    /// What a substance does if nothing else is said: insulated walls, and `inflow` on the sides where fluid enters.
-    pub fn substance_ends(&self, inflow: Real) -> [Ends; D] {
+    /// What a substance does if nothing else is said: insulated walls, and what enters from outside brings `outside`.
+    /// Values on an open side do not hold back what leaves: its paths come from inside.
+    pub fn substance_ends(&self, outside: Real) -> [Ends; D] {
         let end = |side| match side {
-            Side::Slip | Side::NoSlip { .. } | Side::Open => End::Flat,
-            Side::Inflow { .. } => End::Value(inflow),
+            Side::Slip | Side::NoSlip { .. } => End::Flat,
+            Side::Inflow { .. } | Side::Open => End::Value(outside),
         };
         self.axes.map(|axis| match axis {
             Axis::Periodic => Ends::Periodic,
@@ -101,6 +102,20 @@ impl<const D: usize> Field<D> {
                     self.data[at] -= inv_h * (q.data[at] - q.data[at - below]);
                 }
             });
+        }
+    }
+
+    /// Sets the last faces of a staggered field on a bounded axis, which are stored behind the cells.
+    pub(crate) fn set_last_faces(&mut self, grid: &Grid<D>, f: &impl Fn([f64; D]) -> f64) {
+        let (At::Face(a), layout) = (self.at(), *self.layout()) else { return };
+        let n = self.cells()[a];
+        for row in (0..layout.rows()).map(|r| layout.row(r)).filter(|row| a == 0 || row.index[a] == 0) {
+            let mut index = row.index.map(|i| i as usize);
+            index[a] = n;
+            for x in if a == 0 { n..n + 1 } else { 0..self.cells()[0] } {
+                index[0] = x;
+                self.data[layout.offset(index.map(|i| i as isize))] = f(grid.position(At::Face(a), index)) as Real;
+            }
         }
     }
 

@@ -13,7 +13,7 @@
 
 use crate::Real;
 use crate::field::{Field, VectorField};
-use crate::grid::Grid;
+use crate::grid::{At, Grid};
 use crate::layout::Row;
 use crate::ops::{divergence, max_abs, max_divergence};
 use crate::poisson::PoissonSolver;
@@ -29,7 +29,7 @@ pub struct Projected {
     pub solve: SolveReport,
     /// Largest `|div u|` over the cells, in 1/s.
     pub max_divergence: f64,
-    /// The same times the smallest cell size over the largest face velocity.
+    /// The same times the smallest cell size over the largest velocity before or after.
     pub relative_divergence: f64,
     /// Largest face velocity component, in m/s.
     pub max_speed: f64,
@@ -50,7 +50,7 @@ pub fn project<const D: usize>(
     for a in 0..D {
         faces[a].set_face_means(&u[a], a);
     }
-    let done = project_faces(grid, faces, q, solver, scratch);
+    let done = project_from(grid, faces, q, solver, scratch, || largest(u));
     for a in 0..D {
         subtract_centered_gradient(&mut u[a], q, a, grid.spacing[a]);
         u[a].fill_halo();
@@ -66,16 +66,30 @@ pub fn project_faces<const D: usize>(
     solver: &mut dyn PoissonSolver<D>,
     scratch: &mut Field<D>,
 ) -> Projected {
-    q.relabel(crate::At::Center, grid.pressure_ends());
+    let before = largest(faces);
+    project_from(grid, faces, q, solver, scratch, || before)
+}
+
+/// `before` is the largest velocity that went in: what is left of a field that was all gradient is only rounding, and has
+/// to be compared with that.
+fn project_from<const D: usize>(
+    grid: &Grid<D>,
+    faces: &mut VectorField<D>,
+    q: &mut Field<D>,
+    solver: &mut dyn PoissonSolver<D>,
+    scratch: &mut Field<D>,
+    before: impl Fn() -> f64,
+) -> Projected {
+    q.relabel(At::Center, grid.pressure_ends());
     let mut solve = solve_and_subtract(grid, faces, q, solver);
-    let mut done = measure(grid, faces);
+    let mut done = measure(grid, faces, &before);
     if done.relative_divergence > REFINE_ABOVE {
         scratch.relabel(q.at(), q.ends());
         solve.iterations += solve_and_subtract(grid, faces, scratch, solver).iterations;
         let more = &*scratch;
         q.par_rows(|row, q| q.iter_mut().zip(more.row(row)).for_each(|(q, m)| *q += m));
         q.fill_halo();
-        done = measure(grid, faces);
+        done = measure(grid, faces, &before);
     }
     solve.residual = done.relative_divergence;
     Projected { solve, ..done }
@@ -97,12 +111,19 @@ fn solve_and_subtract<const D: usize>(
     report
 }
 
-fn measure<const D: usize>(grid: &Grid<D>, faces: &VectorField<D>) -> Projected {
-    let max_speed = faces.iter().map(|f| max_abs(f) as f64).fold(0.0, f64::max);
+fn largest<const D: usize>(u: &VectorField<D>) -> f64 {
+    u.iter().map(|f| max_abs(f) as f64).fold(0.0, f64::max)
+}
+
+fn measure<const D: usize>(grid: &Grid<D>, faces: &VectorField<D>, before: &impl Fn() -> f64) -> Projected {
+    let max_speed = largest(faces);
     let max_divergence = max_divergence(faces, grid.spacing) as f64;
-    let scale = if max_speed > 0.0 { grid.min_spacing() / max_speed } else { 0.0 };
-    let solve = SolveReport::default();
-    Projected { solve, max_divergence, relative_divergence: max_divergence * scale, max_speed }
+    let relative = |speed: f64| if speed > 0.0 { max_divergence * grid.min_spacing() / speed } else { 0.0 };
+    let mut relative_divergence = relative(max_speed);
+    if relative_divergence > REFINE_ABOVE {
+        relative_divergence = relative(before().max(max_speed));
+    }
+    Projected { solve: SolveReport::default(), max_divergence, relative_divergence, max_speed }
 }
 
 /// `u -= (q(i + e_a) - q(i - e_a)) / 2h`. Needs the ghosts of `q`.

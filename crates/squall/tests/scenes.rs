@@ -129,9 +129,9 @@ fn every_key_arrives_where_it_belongs() {
     // File order numbers the substances, whatever their names.
     assert_eq!((density.name.as_str(), temperature.name.as_str()), ("density", "temperature"));
     assert_eq!(density.color, [0xff, 0x88, 0x00]);
-    assert_eq!(density.boundary[1], [End::Value(1.0), End::Insulated]);
-    // What flows in carries nothing unless the scene says so.
-    assert_eq!(temperature.boundary[1], [End::Value(0.0), End::Insulated]);
+    assert_eq!(density.boundary[1], [End::Value(1.0), End::Value(0.0)]);
+    // What comes from outside carries nothing unless the scene says so.
+    assert_eq!(temperature.boundary[1], [End::Value(0.0), End::Value(0.0)]);
     assert_eq!(temperature.initial, Formula::Number(f64::from(1.0f32 / 3.0)));
     assert_eq!(s.sources[0].set, [(0, 1.0), (1, 3.0)]);
     assert_eq!((s.sources[0].active.from, s.sources[1].active.to), (0.25, f64::INFINITY));

@@ -18,8 +18,15 @@ fn monotone(f: [Real; 4], t: Real) -> Real {
     let (d1, d2) = (slope(0.5 * (f[2] - f[0])), slope(0.5 * (f[3] - f[1])));
     // f1 + d1 t + (3 D - 2 d1 - d2) t^2 + (d1 + d2 - 2 D) t^3
     let value = f[1] + t * (d1 + t * (3.0 * rise - 2.0 * d1 - d2 + t * (d1 + d2 - 2.0 * rise)));
-    // Rounding may step over an end by a last digit.
-    if rise >= 0.0 { value.max(f[1]).min(f[2]) } else { value.max(f[2]).min(f[1]) }
+    // Rounding may step over an end by a last digit. NaN stays NaN, to be found.
+    let (lo, hi) = if rise > 0.0 { (f[1], f[2]) } else { (f[2], f[1]) };
+    if value < lo {
+        lo
+    } else if value > hi {
+        hi
+    } else {
+        value
+    }
 }
 
 /// `out[l]` = the field at the `l`-th point of the map, from the 4^D values around it.

@@ -227,8 +227,8 @@ impl<const D: usize> StableFluids<D> {
         self.transport(Carried::Velocity, Through::Now, half);
         self.push(t, half);
         self.make_incompressible();
-        self.transport(Carried::Substances, Through::Now, dt);
         self.subtract_potential();
+        self.transport(Carried::Substances, Through::Now, dt);
         self.transport(Carried::Velocity, Through::Now, half);
         self.emit(t, dt);
         self.push(t + half, half);

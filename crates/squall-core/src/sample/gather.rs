@@ -138,7 +138,7 @@ pub(crate) fn gather<const D: usize>(isa: Isa, from: Corners<D>, places: &Places
     }
 }
 
-/// `value[l]`, limited to the range of the corners around the `l`-th point.
+/// `value[l]`, limited to the range of the corners around the `l`-th point. NaN stays NaN, to be found.
 pub(crate) fn limit<const D: usize>(isa: Isa, from: Corners<D>, places: &Places, value: &mut Lanes) {
     from.check(places);
     match isa {
@@ -151,7 +151,7 @@ pub(crate) fn limit<const D: usize>(isa: Isa, from: Corners<D>, places: &Places,
                     lo = min(min(a, b), lo);
                     hi = max(max(a, b), hi);
                 }
-                value[l] = min(max(value[l], lo), hi);
+                value[l] = min(hi, max(lo, value[l]));
             }
         }
         // SAFETY: the machine has AVX2, and `check` has bounded every read.
@@ -296,7 +296,7 @@ mod avx2 {
                     hi = _mm256_max_ps(_mm256_max_ps(a, b), hi);
                 }
                 let v = _mm256_loadu_ps(value[g..g + 8].as_ptr());
-                let v = _mm256_min_ps(_mm256_max_ps(v, lo), hi);
+                let v = _mm256_min_ps(hi, _mm256_max_ps(lo, v));
                 _mm256_storeu_ps(value[g..g + 8].as_mut_ptr(), v);
             }
         }

@@ -126,7 +126,7 @@ table! {
         dissipation: f64,
         /// Value at the start: a number or an expression. Default 0.
         initial: NumberOrText,
-        /// Values held on sides of the box. Default: insulated, and 0 where fluid flows in.
+        /// Values held on sides of the box. Default: walls are insulated; 0 where fluid flows in or the side is open.
         boundary: SubstanceBoundary,
         /// Colour "#rrggbb" where several substances are shown together. Default: a palette.
         color: String,

@@ -280,7 +280,7 @@ impl Resolver<'_> {
             let mut ends = match axis {
                 Axis::Periodic => [End::Insulated; 2],
                 Axis::Bounded { lo, hi } => [lo, hi].map(|side| match side {
-                    Side::Inflow(_) => End::Value(0.0),
+                    Side::Inflow(_) | Side::Open => End::Value(0.0),
                     _ => End::Insulated,
                 }),
             };
