@@ -91,10 +91,10 @@ impl Progress {
 
 impl Observer for Progress {
     fn event(&mut self, event: &Event<'_>) {
-        if let Form::Json { every_step } = self.form {
-            if let Some(line) = json(event, self.last, every_step) {
-                json_line(line);
-            }
+        if let Form::Json { every_step } = self.form
+            && let Some(line) = json(event, self.last, every_step)
+        {
+            json_line(line);
         }
         match event {
             Event::Started { first, last, resumed_from } => {
