@@ -66,7 +66,7 @@ impl Progress {
             self.last,
             self.frame_steps,
             seconds(self.pace),
-            seconds(left)
+            seconds(left.ceil())
         )
     }
 

@@ -101,6 +101,28 @@ fn everything_that_a_picture_can_show_is_drawn() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_memory_estimate_is_near_the_peak_and_not_below_it() {
+    let folder = Folder::new("memory");
+    let flat = TINY.replace("[24, 32]", "[1000, 1200]");
+    let solid = three_dimensional().replace("[12, 16, 10]", "[112, 96, 112]");
+    for (name, scene) in [("flat.toml", flat), ("solid.toml", solid)] {
+        // Raw fields that wait for a slow disk are counted, but here none waits.
+        let scene = scene.replace("fields =", "# fields =");
+        folder.write(name, &scene);
+        let ended = folder.ok(&["run", name, "--json", "--no-movie", "--frames", "1"]);
+        let last: serde_json::Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+        let peak = last["peak_memory"].as_f64().unwrap();
+        let (mut setup, _) = squall::Scene::parse(name, &scene, &[]).unwrap().setup().unwrap();
+        setup.output.movie = squall::setup::Movie::None;
+        let ratio = squall::run::memory_needed(&setup) as f64 / peak;
+        println!("{name}: estimate / peak = {ratio}");
+        // Allocators and thread stacks come on top of what can be counted.
+        assert!((0.97..1.15).contains(&ratio), "{name}: estimate / peak = {ratio}, peak {peak}");
+    }
+}
+
 #[test]
 fn the_initial_state_is_frame_0_if_it_is_asked_for() {
     let folder = Folder::with_tiny("start");
