@@ -8,12 +8,13 @@ mod report;
 mod simulate;
 mod writer;
 
+use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use squall_io::{CheckpointError, MovieError, MovieFormat, OutputFolder, Start, checkpoint};
+use squall_io::{CheckpointError, IoError, MovieError, MovieFormat, OutputFolder, Start, checkpoint};
 
 use crate::setup::{Movie, Setup};
 pub use budget::{available_memory, disk_needed, memory_needed, peak_memory};
@@ -72,6 +73,7 @@ pub fn run(
         return Err(MovieError::NoFfmpeg.into());
     }
     budget::check_memory(setup, options)?;
+    let _lock = lock(&options.out)?;
     let mut folder = open_folder(setup, options)?;
     let checkpoint = newest_checkpoint(&folder, setup, options, observer)?;
     let resumed_from = checkpoint.as_ref().map(|c| c.position.frame);
@@ -110,6 +112,19 @@ const TIMINGS: &str = "timings.csv";
 /// The frames that are written, up to `last`.
 fn frames(setup: &Setup, last: u64) -> std::ops::RangeInclusive<u64> {
     u64::from(!setup.time.include_start)..=last
+}
+
+/// Keeps other runs out of the folder until it is dropped, or the process ends in whatever way.
+fn lock(folder: &Path) -> Result<File, RunError> {
+    let path = folder.join(".squall-lock");
+    let failed = |action| move |source| IoError::File { path: folder.to_owned(), action, source };
+    std::fs::create_dir_all(folder).map_err(failed("create the folder"))?;
+    let file = OpenOptions::new().create(true).append(true).open(&path).map_err(failed("write into"))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(RunError::Busy { folder: folder.to_owned() }),
+        // Some file systems have no locks: better run without than not at all.
+        Err(TryLockError::Error(_)) | Ok(()) => Ok(file),
+    }
 }
 
 fn open_folder(setup: &Setup, options: &RunOptions) -> Result<OutputFolder, RunError> {

@@ -97,11 +97,15 @@ fn assert_whole(folder: &Path, whole: &std::collections::BTreeMap<String, Vec<u8
 }
 
 #[test]
-fn a_run_stops_soon_after_ctrl_c() {
+fn a_run_keeps_others_out_and_stops_soon_after_ctrl_c() {
     let folder = Folder::new("soon");
     folder.write("s.toml", &scene().replace("frames = 40", "frames = 100000"));
     let child = start(&folder);
     std::thread::sleep(Duration::from_millis(400));
+    // Meanwhile the folder belongs to that run.
+    let other = folder.squall(&["run", "s.toml", "--out", "parts"]);
+    assert_eq!(other.code, Some(5));
+    assert!(other.stderr.contains("another run"), "{}", other.stderr);
     let begun = Instant::now();
     send("-INT", &child);
     let output = child.wait_with_output().unwrap();

@@ -120,7 +120,7 @@ fn a_write_that_fails_ends_with_5_and_leaves_no_torn_file() {
     assert!(stderr.contains("cannot write"), "{stderr}");
     for entry in std::fs::read_dir(folder.path().join("out")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(["squall.json", "steps.csv", "timings.csv"].contains(&name.as_str()), "{name}");
+        assert!([".squall-lock", "squall.json", "steps.csv", "timings.csv"].contains(&name.as_str()), "{name}");
     }
 }
 
