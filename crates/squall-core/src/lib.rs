@@ -47,7 +47,6 @@
 //!     let [ux, uy] = &mut u;
 //!     advect(Advection::MacCormack, flow, 0.02, &mut [ux, uy], &mut scratch); //        move
 //!     u[1].par_rows(|_, v| v.iter_mut().for_each(|v| *v += 0.02 * 0.1)); //              push
-//!     u.iter_mut().for_each(Field::fill_halo);
 //!     project::project(&grid, &mut u, &mut faces, &mut q, &mut *solver, &mut spare); //  make incompressible
 //! }
 //! assert!((u[1].get([5, 5]) - 0.02).abs() < 1e-3);
@@ -58,7 +57,7 @@
 //! * SI units: metres, seconds. Whatever decays or is emitted is a rate per second.
 //! * Axes are x, y, z; **y points up** in 2D and in 3D. Cell 0 begins at the origin of the grid.
 //! * A value lives at the centre of its cell or on its lower face ([`At`]); the field knows which.
-//! * Ghost cells hold the boundary conditions. Operators say in their docs whether they need them and leave them filled.
+//! * Ghost cells hold the boundary conditions. Who needs them fills them first ([`Field::fill_halo`], free if it was done).
 //! * 2D and 3D are one source: `const D: usize`.
 //! * The same input gives the same bits, on any number of threads and on every instruction set.
 //!
