@@ -151,7 +151,7 @@ pub fn march_volume(
 }
 
 /// Cells per side of a block; empty blocks are leapt over.
-const BLOCK: usize = 8;
+const BLOCK: usize = 4;
 /// Length of a step along a ray, in cells.
 const STEP: f32 = 0.75;
 /// Less light than this coming through is not worth following.
