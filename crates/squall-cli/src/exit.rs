@@ -98,7 +98,7 @@ impl From<RunError> for Failure {
             // The wrong folder was named, or `--overwrite` forgotten.
             RunError::Folder(_) => Code::Usage,
             RunError::Checkpoint(_) | RunError::Picture(_) => Code::Input,
-            RunError::MissingFrame { .. } | RunError::Movie(_) => Code::Io,
+            RunError::Busy { .. } | RunError::MissingFrame { .. } | RunError::Movie(_) => Code::Io,
             RunError::NotFinite(_) | RunError::NotConverged { .. } | RunError::TooManySteps { .. } => Code::Numerical,
             _ => Code::Bug,
         };

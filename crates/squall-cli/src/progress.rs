@@ -25,7 +25,7 @@ enum Form {
 pub struct Progress {
     form: Form,
     last: u64,
-    step: u64,
+    /// Steps made towards the present frame.
     frame_steps: u64,
     begun: Instant,
     /// Where the run began, in frames.
@@ -47,7 +47,7 @@ impl Progress {
             }
             _ => Form::Lines { next: Instant::now() + Duration::from_secs_f64(LINE_SECONDS) },
         };
-        Self { form, last: 0, step: 0, frame_steps: 0, begun: Instant::now(), first: 0.0, pace: 0.0 }
+        Self { form, last: 0, frame_steps: 0, begun: Instant::now(), first: 0.0, pace: 0.0 }
     }
 
     /// Removes the bar.
@@ -62,17 +62,15 @@ impl Progress {
         let share = (at - self.first) / (self.last as f64 - self.first).max(1e-9);
         let left = self.begun.elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-9);
         format!(
-            "frame {frame}/{}, step {}, {} steps per frame, {} per step, {} left",
+            "frame {frame}/{}, sub-step {}, {} per step, {} left",
             self.last,
-            self.step,
             self.frame_steps,
             seconds(self.pace),
-            seconds(left)
+            seconds(left.ceil())
         )
     }
 
-    fn step(&mut self, step: u64, frame: u64, progress: f64, spent: f64) {
-        self.step = step;
+    fn step(&mut self, frame: u64, progress: f64, spent: f64) {
         self.frame_steps += 1;
         self.pace = if self.pace == 0.0 { spent } else { 0.9 * self.pace + 0.1 * spent };
         let at = (frame - 1) as f64 + progress;
@@ -93,10 +91,10 @@ impl Progress {
 
 impl Observer for Progress {
     fn event(&mut self, event: &Event<'_>) {
-        if let Form::Json { every_step } = self.form {
-            if let Some(line) = json(event, self.last, every_step) {
-                json_line(line);
-            }
+        if let Form::Json { every_step } = self.form
+            && let Some(line) = json(event, self.last, every_step)
+        {
+            json_line(line);
         }
         match event {
             Event::Started { first, last, resumed_from } => {
@@ -111,7 +109,7 @@ impl Observer for Progress {
             }
             Event::Step { step, frame, progress, seconds, report } => {
                 tracing::debug!(step, frame, dt = report.dt, cfl = report.cfl, divergence = report.relative_divergence);
-                self.step(*step, *frame, *progress, *seconds);
+                self.step(*frame, *progress, *seconds);
             }
             Event::Picture { .. } => self.frame_steps = 0,
             Event::Frame { frame, path } => tracing::info!(frame, path = %path.display(), "written"),

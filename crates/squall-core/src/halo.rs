@@ -4,6 +4,7 @@ use crate::Real;
 use crate::field::Field;
 use crate::grid::{At, Axis, End, Ends, Grid, Side};
 use crate::layout::{HALO, Layout};
+use crate::rows;
 
 impl<const D: usize> Grid<D> {
     /// What the pressure does: flat at walls and where the flow across the face is given, zero where the side is open.
@@ -131,37 +132,25 @@ impl<const D: usize> Field<D> {
 
     fn fill_axis(&mut self, a: usize) {
         let n = self.cells()[a] as isize;
-        let own_face = self.at() == At::Face(a);
-        match self.ends()[a] {
-            Ends::Periodic => {
-                for g in 1..=HALO as isize {
-                    self.copy_slab(a, (-g).rem_euclid(n), -g, 1.0, 0.0);
-                    self.copy_slab(a, (n + g - 1).rem_euclid(n), n + g - 1, 1.0, 0.0);
+        let (ghosts, count) = Ghost::of(n, self.ends()[a], self.at() == At::Face(a));
+        let ghosts = &ghosts[..count];
+        if a == 0 {
+            // Ghosts of both ends while a row is in the cache. Rows of ghosts get theirs from the other axes.
+            rows::for_each_padded(self, |row| {
+                for g in ghosts {
+                    let value = g.scale * row[(g.from + HALO as isize) as usize] + g.shift;
+                    row[(g.to + HALO as isize) as usize] = value;
                 }
-            }
-            Ends::Bounded { .. } if own_face => {
-                for g in 1..=HALO as isize {
-                    self.copy_slab(a, 0, -g, 1.0, 0.0);
-                }
-                self.copy_slab(a, n, n + 1, 1.0, 0.0);
-            }
-            Ends::Bounded { lo, hi } => {
-                let rule = |end| match end {
-                    End::Flat => (1.0, 0.0),
-                    End::Value(b) => (-1.0, 2.0 * b),
-                };
-                let (lo, hi) = (rule(lo), rule(hi));
-                // Layer by layer: with one cell along the axis the second ghost mirrors the first on the other side.
-                for g in 1..=HALO as isize {
-                    self.copy_slab(a, g - 1, -g, lo.0, lo.1);
-                    self.copy_slab(a, n - g, n + g - 1, hi.0, hi.1);
-                }
+            });
+        } else {
+            for g in ghosts {
+                self.copy_slab(a, g);
             }
         }
     }
 
     /// Cells with index `to` along axis `a` become `scale` times the cells with index `from`, plus `shift`.
-    fn copy_slab(&mut self, a: usize, from: isize, to: isize, scale: Real, shift: Real) {
+    fn copy_slab(&mut self, a: usize, &Ghost { from, to, scale, shift }: &Ghost) {
         let layout = *self.layout();
         let distance = (from - to) * layout.stride()[a] as isize;
         slab_runs(&layout, a, to, |t, run| {
@@ -177,6 +166,53 @@ impl<const D: usize> Field<D> {
                 *t = scale * s + shift;
             }
         });
+    }
+}
+
+/// One ghost value along an axis: `value[to] = scale * value[from] + shift`.
+#[derive(Clone, Copy, Default)]
+struct Ghost {
+    to: isize,
+    from: isize,
+    scale: Real,
+    shift: Real,
+}
+
+impl Ghost {
+    /// The ghosts of an axis of `n` cells, in an order in which each finds its source filled.
+    fn of(n: isize, ends: Ends, own_face: bool) -> ([Ghost; 2 * HALO], usize) {
+        let mut ghosts = [Ghost::default(); 2 * HALO];
+        let mut count = 0;
+        let mut add = |from, to, scale, shift| {
+            ghosts[count] = Ghost { to, from, scale, shift };
+            count += 1;
+        };
+        // Layer by layer: with one cell along the axis the second ghost mirrors the first on the other side.
+        for g in 1..=HALO as isize {
+            match ends {
+                Ends::Periodic => {
+                    add((-g).rem_euclid(n), -g, 1.0, 0.0);
+                    add((n + g - 1).rem_euclid(n), n + g - 1, 1.0, 0.0);
+                }
+                Ends::Bounded { .. } if own_face => {
+                    add(0, -g, 1.0, 0.0);
+                    // The last face is a value, not a ghost.
+                    if g > 1 {
+                        add(n, n + g - 1, 1.0, 0.0);
+                    }
+                }
+                Ends::Bounded { lo, hi } => {
+                    let rule = |end| match end {
+                        End::Flat => (1.0, 0.0),
+                        End::Value(b) => (-1.0, 2.0 * b),
+                    };
+                    let (lo, hi) = (rule(lo), rule(hi));
+                    add(g - 1, -g, lo.0, lo.1);
+                    add(n - g, n + g - 1, hi.0, hi.1);
+                }
+            }
+        }
+        (ghosts, count)
     }
 }
 

@@ -4,7 +4,7 @@
 //! one task; reductions combine their halves in that fixed tree. Nothing is allocated.
 
 use crate::field::Field;
-use crate::layout::{Layout, Row};
+use crate::layout::{HALO, Layout, Row};
 
 /// A task of fewer cells than this is not worth handing to another thread.
 const GRAIN: usize = 8192;
@@ -22,7 +22,17 @@ pub fn for_each<const D: usize, const K: usize, T: Copy + Default + Send + Sync>
     assert!(fields.iter().all(|f| *f.layout() == layout), "fields of one shape");
     let first = layout.row(0).start;
     let slices = fields.map(|f| &mut f.data[first..]);
-    split(&layout, 0, layout.rows(), slices, &|| (), &|_, row, slices| f(row, slices));
+    split(&layout, 0, 0, layout.rows(), slices, &|| (), &|_, row, slices| f(row, slices));
+}
+
+/// Calls `f` with every x-row of one field, ghosts along x included, in parallel.
+pub fn for_each_padded<const D: usize, T: Copy + Default + Send + Sync>(
+    field: &mut Field<D, T>,
+    f: impl Fn(&mut [T]) + Sync,
+) {
+    let layout = *field.layout();
+    let slices = [&mut field.data[layout.row(0).start - HALO..]];
+    split(&layout, HALO, 0, layout.rows(), slices, &|| (), &|_, _, [row]| f(row));
 }
 
 /// Most fields that [`for_each_of`] takes.
@@ -43,18 +53,20 @@ pub fn for_each_of<const D: usize, T: Copy + Default + Send + Sync, W>(
     let mut fields = fields.iter_mut();
     let slices: [&mut [T]; MAX] =
         std::array::from_fn(|_| fields.next().map(|f| &mut f.data[first..]).unwrap_or_default());
-    split(&layout, 0, layout.rows(), slices, &workspace, &|w, row, mut slices| f(w, row, &mut slices[..count]));
+    split(&layout, 0, 0, layout.rows(), slices, &workspace, &|w, row, mut slices| f(w, row, &mut slices[..count]));
 }
 
+/// `pad`: how many ghosts on either side belong to a row; the slices begin that much before the first one.
 fn split<const D: usize, const K: usize, T: Send, W>(
     layout: &Layout<D>,
+    pad: usize,
     begin: usize,
     end: usize,
     slices: [&mut [T]; K],
     workspace: &(impl Fn() -> W + Sync),
     f: &(impl Fn(&mut W, Row<D>, [&mut [T]; K]) + Sync),
 ) {
-    let nx = layout.cells()[0];
+    let nx = layout.cells()[0] + 2 * pad;
     let base = layout.row(begin).start;
     if end - begin <= grain_rows(nx) {
         let mut slices = slices;
@@ -75,8 +87,8 @@ fn split<const D: usize, const K: usize, T: Send, W>(
     let upper = halves.each_mut().map(|h| h.1.take().unwrap_or_default());
     let lower = halves.map(|h| h.0);
     rayon::join(
-        || split(layout, begin, middle, lower, workspace, f),
-        || split(layout, middle, end, upper, workspace, f),
+        || split(layout, pad, begin, middle, lower, workspace, f),
+        || split(layout, pad, middle, end, upper, workspace, f),
     );
 }
 

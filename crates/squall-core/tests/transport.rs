@@ -224,7 +224,7 @@ fn more_fields_than_one_pass_takes_are_moved_all_the_same() {
     u.iter_mut().for_each(|u| random.fill(u));
     let mut a = scalar(&grid);
     random.fill(&mut a);
-    let many = vec![a.clone(); 2 * squall_core::advect::MAX_FIELDS + 1];
+    let many = vec![a.clone(); 2 * squall_core::advect::group::<2>() + 1];
     for scheme in SCHEMES {
         let one = moved(&grid, &u, scheme, Tracer::Rk2, Isa::best(), 0.1, &[a.clone()]);
         for f in moved(&grid, &u, scheme, Tracer::Rk2, Isa::best(), 0.1, &many) {

@@ -8,16 +8,16 @@ mod report;
 mod simulate;
 mod writer;
 
+use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use squall_io::{CheckpointError, MovieFormat, OutputFolder, Start, checkpoint};
+use squall_io::{CheckpointError, IoError, MovieError, MovieFormat, OutputFolder, Start, checkpoint};
 
-use crate::build::estimate;
 use crate::setup::{Movie, Setup};
-pub use budget::{available_memory, peak_memory};
+pub use budget::{available_memory, disk_needed, memory_needed, peak_memory};
 pub use report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use simulate::Simulator;
 
@@ -68,7 +68,12 @@ pub fn run(
 ) -> Result<Summary, RunError> {
     let start = Instant::now();
     let last = u64::from(setup.time.frames);
-    budget::check(setup, &estimate(setup), options)?;
+    if setup.output.movie == Movie::Mp4 && !is_installed("ffmpeg") {
+        // Better now than after a night of computing.
+        return Err(MovieError::NoFfmpeg.into());
+    }
+    budget::check_memory(setup, options)?;
+    let _lock = lock(&options.out)?;
     let mut folder = open_folder(setup, options)?;
     let checkpoint = newest_checkpoint(&folder, setup, options, observer)?;
     let resumed_from = checkpoint.as_ref().map(|c| c.position.frame);
@@ -80,6 +85,7 @@ pub fn run(
     if resumed_from.is_some_and(|frame| frame >= last) {
         summary.outcome = Outcome::AlreadyDone;
     } else {
+        budget::check_disk(setup, folder.path(), last - resumed_from.unwrap_or(0))?;
         remove(&movie_path(&folder, setup, options))?;
         observer.event(&Event::Started { first: resumed_from.unwrap_or(0) + 1, last, resumed_from });
         let mut simulator = Simulator::new(setup, options, folder, checkpoint)?;
@@ -106,6 +112,19 @@ const TIMINGS: &str = "timings.csv";
 /// The frames that are written, up to `last`.
 fn frames(setup: &Setup, last: u64) -> std::ops::RangeInclusive<u64> {
     u64::from(!setup.time.include_start)..=last
+}
+
+/// Keeps other runs out of the folder until it is dropped, or the process ends in whatever way.
+fn lock(folder: &Path) -> Result<File, RunError> {
+    let path = folder.join(".squall-lock");
+    let failed = |action| move |source| IoError::File { path: folder.to_owned(), action, source };
+    std::fs::create_dir_all(folder).map_err(failed("create the folder"))?;
+    let file = OpenOptions::new().create(true).append(true).open(&path).map_err(failed("write into"))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(RunError::Busy { folder: folder.to_owned() }),
+        // Some file systems have no locks: better run without than not at all.
+        Err(TryLockError::Error(_)) | Ok(()) => Ok(file),
+    }
 }
 
 fn open_folder(setup: &Setup, options: &RunOptions) -> Result<OutputFolder, RunError> {
@@ -153,6 +172,11 @@ fn remove(path: &Path) -> Result<(), RunError> {
     }
 }
 
+fn is_installed(program: &str) -> bool {
+    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|p| p.join(&name).is_file()))
+}
+
 fn movie_format(setup: &Setup) -> MovieFormat {
     match setup.output.movie {
         Movie::Gif => MovieFormat::Gif,
@@ -186,7 +210,7 @@ fn make_movie(
     let mut progress = |done| observer.event(&Event::Movie { done, of: pictures.len() });
     match squall_io::assemble(&pictures, setup.time.fps, format, &path, &mut progress, &|| cancel.is_cancelled()) {
         Ok(()) => Ok(Some(path)),
-        Err(squall_io::MovieError::Cancelled) => Ok(None),
+        Err(MovieError::Cancelled) => Ok(None),
         Err(e) => Err(e.into()),
     }
 }

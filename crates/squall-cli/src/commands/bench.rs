@@ -1,16 +1,227 @@
-//! `squall bench`: how fast this machine simulates.
+//! `squall bench`: how fast this machine simulates. The cases are scenes, built and stepped as in a run, without
+//! pictures or files.
+
+use std::time::Instant;
+
+use squall::{Scene, Setup};
+use squall_core::{StepReport, Timings};
 
 use crate::exit::{Code, Failure};
+use crate::output::print;
+use crate::progress::json_line;
 
 /// Measure how fast this machine simulates
 #[derive(clap::Args)]
 pub struct Args {
-    /// Fewer steps
+    /// Fewer steps, and only the smaller boxes
     #[arg(long)]
     quick: bool,
+    /// Only this case; may be repeated
+    #[arg(long = "case", value_name = "NAME")]
+    cases: Vec<String>,
+    /// Numbers of threads to measure, for example 1,2,8
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_values_t = [1, 2],
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Vec<u16>,
+    /// One JSON object per line
+    #[arg(long)]
+    json: bool,
 }
 
+/// Another program's seconds per step for the same task on two cores of the same kind.
+struct Reference {
+    program: &'static str,
+    /// On one thread and on two.
+    seconds: [f64; 2],
+}
+
+struct Case {
+    name: &'static str,
+    scene: &'static str,
+    overrides: &'static [&'static str],
+    is_large: bool,
+    reference: Option<Reference>,
+}
+
+const MANTAFLOW_64: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [0.41, 0.20] });
+const MANTAFLOW_128: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [3.1, 1.58] });
+const TAICHI_512: Option<Reference> = Some(Reference { program: "Taichi, 40 sweeps", seconds: [0.070, 0.040] });
+
+const PLUME: &str = include_str!("bench/plume.toml");
+const DYES: &str = include_str!("bench/dyes.toml");
+
+const CASES: &[Case] = &[
+    Case {
+        name: "plume64",
+        scene: PLUME,
+        overrides: &["grid.cells=[64, 64, 64]", "solver.splitting=plain"],
+        is_large: false,
+        reference: MANTAFLOW_64,
+    },
+    Case {
+        name: "plume64-lagged",
+        scene: PLUME,
+        overrides: &["grid.cells=[64, 64, 64]", "solver.splitting=lagged_pressure"],
+        is_large: false,
+        reference: MANTAFLOW_64,
+    },
+    Case {
+        name: "plume128",
+        scene: PLUME,
+        overrides: &["grid.cells=[128, 128, 128]", "solver.splitting=plain"],
+        is_large: true,
+        reference: MANTAFLOW_128,
+    },
+    Case {
+        name: "plume128-lagged",
+        scene: PLUME,
+        overrides: &["grid.cells=[128, 128, 128]", "solver.splitting=lagged_pressure"],
+        is_large: true,
+        reference: MANTAFLOW_128,
+    },
+    Case { name: "dyes512", scene: DYES, overrides: &[], is_large: false, reference: TAICHI_512 },
+];
+
 pub fn run(args: &Args) -> Result<Code, Failure> {
-    let _ = args.quick;
+    let cases = chosen(args)?;
+    let steps = if args.quick { 5 } else { 20 };
+    if !args.json {
+        print(format!(
+            "{:16} {:>7} {:>10} {:>8}  {:>6} {:>6} {:>7} {:>7} {:>7}  against\n",
+            "case", "threads", "s/step", "ns/cell", "advect", "force", "diffuse", "project", "measure"
+        ))?;
+    }
+    for case in cases {
+        for &threads in &args.threads {
+            let measured = measure(case, threads.into(), steps)?;
+            let faster = case.reference.as_ref().and_then(|r| {
+                let seconds = r.seconds.get(usize::from(threads) - 1)?;
+                Some((r.program, seconds / measured.seconds))
+            });
+            if args.json {
+                json_line(measured.json(case.name, threads, faster));
+            } else {
+                print(measured.row(case.name, threads, faster))?;
+            }
+        }
+    }
     Ok(Code::Done)
+}
+
+fn chosen(args: &Args) -> Result<Vec<&'static Case>, Failure> {
+    if args.cases.is_empty() {
+        return Ok(CASES.iter().filter(|case| !(args.quick && case.is_large)).collect());
+    }
+    let find = |name: &String| {
+        CASES.iter().find(|case| case.name == name).ok_or_else(|| {
+            let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+            Failure::new(
+                Code::Usage,
+                format!("there is no case {name:?}"),
+                Some(format!("cases: {}", names.join(", "))),
+            )
+        })
+    };
+    args.cases.iter().map(find).collect()
+}
+
+struct Measured {
+    /// The median step.
+    seconds: f64,
+    ns_per_cell: f64,
+    /// Sums over all steps, as shares of the whole.
+    shares: [f64; 5],
+}
+
+const PARTS: [&str; 5] = ["advect", "force", "diffuse", "project", "measure"];
+
+fn measure(case: &Case, threads: usize, steps: usize) -> Result<Measured, Failure> {
+    let overrides: Vec<String> = case.overrides.iter().map(|&o| o.to_owned()).collect();
+    let (setup, _) = Scene::parse(case.name, case.scene, &overrides)?.setup()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|e| Failure::new(Code::Io, format!("cannot start threads: {e}"), None))?;
+    let (mut seconds, parts) = pool.install(|| time_steps(&setup, steps))?;
+    seconds.sort_by(f64::total_cmp);
+    let median = seconds[seconds.len() / 2];
+    let whole: f64 = seconds.iter().sum();
+    Ok(Measured {
+        seconds: median,
+        ns_per_cell: 1e9 * median / setup.cell_count() as f64,
+        shares: parts.map(|part| part / whole),
+    })
+}
+
+/// Seconds of each step, and the sums of the parts.
+fn time_steps(setup: &Setup, steps: usize) -> Result<(Vec<f64>, [f64; 5]), Failure> {
+    let failed = |e: squall::RunError| Failure::from(e);
+    let mut sim = squall::build::build(setup).map_err(|e| failed(e.into()))?;
+    let mut step = || -> Result<(f64, StepReport), Failure> {
+        let dt = (setup.solver.cfl / sim.cells_per_second()).min(1.0 / setup.time.fps);
+        let start = Instant::now();
+        let report = sim.step(dt).map_err(|e| failed(e.into()))?;
+        Ok((start.elapsed().as_secs_f64(), report))
+    };
+    // The first steps start from rest and touch memory for the first time.
+    for _ in 0..3 {
+        step()?;
+    }
+    let (mut seconds, mut parts) = (Vec::with_capacity(steps), [0.0; 5]);
+    for _ in 0..steps.max(1) {
+        let (spent, report) = step()?;
+        seconds.push(spent);
+        let Timings { advect, force, diffuse, project, measure } = report.timings;
+        for (sum, part) in parts.iter_mut().zip([advect, force, diffuse, project, measure]) {
+            *sum += part;
+        }
+    }
+    Ok((seconds, parts))
+}
+
+impl Measured {
+    fn row(&self, name: &str, threads: u16, faster: Option<(&str, f64)>) -> String {
+        let percent = self.shares.map(|share| format!("{:.0} %", 100.0 * share));
+        let [advect, force, diffuse, project, measure] = &percent;
+        let against = faster.map_or_else(String::new, |(program, ratio)| format!("{ratio:.1} x {program}"));
+        format!(
+            "{name:16} {threads:>7} {:>10.4} {:>8.1}  {advect:>6} {force:>6} {diffuse:>7} {project:>7} {measure:>7}  {against}\n",
+            self.seconds, self.ns_per_cell
+        )
+    }
+
+    fn json(&self, name: &str, threads: u16, faster: Option<(&str, f64)>) -> serde_json::Value {
+        let shares: serde_json::Map<_, _> =
+            PARTS.iter().zip(self.shares).map(|(part, share)| ((*part).to_owned(), share.into())).collect();
+        serde_json::json!({
+            "case": name,
+            "threads": threads,
+            "seconds_per_step": self.seconds,
+            "ns_per_cell_step": self.ns_per_cell,
+            "shares": shares,
+            "reference": faster.map(|(program, _)| program),
+            "times_faster": faster.map(|(_, ratio)| ratio),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_is_a_scene_that_is_right() {
+        for case in CASES {
+            let overrides: Vec<String> = case.overrides.iter().map(|&o| o.to_owned()).collect();
+            let (_, warnings) = Scene::parse(case.name, case.scene, &overrides).unwrap().setup().unwrap();
+            assert!(warnings.is_empty(), "{}", case.name);
+        }
+    }
+
+    #[test]
+    fn parts_of_a_step_are_not_longer_than_the_step() {
+        let text = PLUME.replace("[64, 64, 64]", "[16, 16, 16]");
+        let (setup, _) = Scene::parse("small", &text, &[]).unwrap().setup().unwrap();
+        let (seconds, parts) = time_steps(&setup, 3).unwrap();
+        let (whole, parts) = (seconds.iter().sum::<f64>(), parts.iter().sum::<f64>());
+        assert!(parts > 0.0 && parts <= whole, "{parts} of {whole}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use squall::Setup;
 use squall::build::estimate;
-use squall::run::available_memory;
+use squall::run::{available_memory, disk_needed, memory_needed};
 use squall::setup::{Axis, Side};
 
 use crate::Voice;
@@ -23,19 +23,22 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     let loaded = args.scene.load(voice)?;
     let setup = &loaded.setup;
     let estimate = estimate(setup);
-    let memory = match available_memory() {
-        Some(available) => format!("{} of {} available", bytes(estimate.bytes), bytes(available)),
-        None => bytes(estimate.bytes),
+    let memory = memory_needed(setup);
+    let told = match available_memory() {
+        Some(available) => format!("{} of {} available", bytes(memory), bytes(available)),
+        None => bytes(memory),
     };
     let steps = fewest_steps(setup);
     let frames = setup.time.frames;
     if !voice.quiet {
         print(format!("{setup}\n# Pressure: {}: {}.\n", estimate.solver, estimate.why))?;
-        print(format!("# Memory: about {memory}, for {} fields of {} cells.\n", estimate.fields, setup.cell_count()))?;
+        print(format!("# Memory: about {told}, for {} fields of {} cells.\n", estimate.fields, setup.cell_count()))?;
         print(format!("# Time: {frames} frames, {} s, at least {steps} steps.\n", setup.time.duration()))?;
+        let disk = bytes(disk_needed(setup, frames.into()));
+        print(format!("# Disk: about {disk} or more.\n"))?;
         print(format!("# {} is right.\n", loaded.name))?;
     }
-    if available_memory().is_some_and(|available| estimate.bytes > available / 10 * 9) {
+    if available_memory().is_some_and(|available| memory > available / 10 * 9) {
         tracing::warn!("this machine has not enough memory free to run it");
     }
     Ok(Code::Done)

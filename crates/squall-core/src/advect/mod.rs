@@ -17,7 +17,7 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::Grid;
 use crate::layout::Row;
 use crate::rows;
-use crate::sample::{CHUNK, Chunk, Isa, Lanes, Places, chunks, flatten, gather, limit};
+use crate::sample::{CHUNK, Chunk, Isa, Kernel, Lanes, Places, chunks, flatten, gather, limit};
 use crate::trace::{Paths, Tracer, Work};
 
 /// How values are taken from departure points.
@@ -37,18 +37,16 @@ pub struct Scratch<const D: usize> {
     fields: Vec<Field<D>>,
 }
 
-/// MacCormack's second pass works on this many fields at once: their old values are free afterwards and hold the results
-/// of the next ones.
-const GROUP: usize = 3;
-
-/// Most fields that one call can move.
-pub const MAX_FIELDS: usize = rows::MAX - 1;
+/// How many fields are moved at once. More share the work of tracing, fewer take less memory, which matters in 3D.
+pub const fn group<const D: usize>() -> usize {
+    if D == 3 { 3 } else { 6 }
+}
 
 /// The top bit of a stored place says that the path ran into a boundary. Places are below 2^31.
 const MOVED: u32 = 1 << 31;
 
 impl<const D: usize> Scratch<D> {
-    /// Room to move `count` fields shaped like `model`.
+    /// Room to move any number of fields shaped like `model`, but `count` at most.
     pub fn new(model: &Field<D>, scheme: Advection, count: usize) -> Result<Self, OutOfMemory> {
         let fields = (0..Self::fields(scheme, count)).map(|_| Field::like(model)).collect::<Result<_, _>>()?;
         Ok(Scratch { fields })
@@ -56,9 +54,10 @@ impl<const D: usize> Scratch<D> {
 
     /// How many fields it takes to move `count` fields.
     pub fn fields(scheme: Advection, count: usize) -> usize {
+        let at_once = count.min(group::<D>());
         match scheme {
-            Advection::SemiLagrangian | Advection::MonotoneCubic => count,
-            Advection::MacCormack => count + 1 + count.min(GROUP),
+            Advection::SemiLagrangian | Advection::MonotoneCubic => at_once.max(2),
+            Advection::MacCormack => 2 * at_once + 1,
         }
     }
 
@@ -93,7 +92,7 @@ pub fn advect<const D: usize>(
     scratch: &mut Scratch<D>,
 ) {
     let back = Paths::new(flow.velocity, flow.grid, dt, flow.tracer, flow.isa);
-    for fields in fields.chunks_mut(MAX_FIELDS) {
+    for fields in fields.chunks_mut(group::<D>()) {
         match scheme {
             Advection::SemiLagrangian => sample_all(&back, gather_linear, fields, &mut scratch.fields),
             Advection::MonotoneCubic => sample_all(&back, cubic::gather_monotone, fields, &mut scratch.fields),
@@ -131,18 +130,9 @@ fn sample_all<const D: usize>(
     fields: &mut [&mut Field<D>],
     scratch: &mut [Field<D>],
 ) {
-    let isa = back.isa;
-    rows::for_each_of(&mut scratch[..fields.len()], Work::new, |work, row, out| {
-        isa.run(|| {
-            let mut value = [0.0; CHUNK];
-            for chunk in chunks(row.index, out[0].len()) {
-                departure(back, fields[0], row, chunk, work);
-                for (field, out) in fields.iter().zip(out.iter_mut()) {
-                    sampler(isa, field, &work.places, work.center.each_ref().map(|a| &a.frac), &mut value);
-                    chunk.store(&value, out);
-                }
-            }
-        })
+    let scratch = &mut scratch[..fields.len()];
+    rows::for_each_of(scratch, Work::new, |work, row, out| {
+        back.isa.run(SampleRow { back, sampler, fields, work, row, out });
     });
     for (field, result) in fields.iter_mut().zip(scratch) {
         field.swap_values(result);
@@ -157,27 +147,13 @@ fn maccormack<const D: usize>(
     scratch: &mut [Field<D>],
 ) {
     let count = fields.len();
-    let isa = back.isa;
-    let (first, results) = scratch.split_at_mut(count + 1);
+    let (first, rest) = scratch.split_at_mut(count + 1);
+    let results = &mut rest[..count];
 
-    // a1 = A a, and the low corners of the departure points for the limiter.
+    // a1 = A a; behind the fields, where the limiter will find the corners of the departure points.
+    let sampler = gather_linear;
     rows::for_each_of(first, Work::new, |work, row, out| {
-        isa.run(|| {
-            let mut value = [0.0; CHUNK];
-            for chunk in chunks(row.index, out[0].len()) {
-                departure(back, fields[0], row, chunk, work);
-                for (field, out) in fields.iter().zip(out.iter_mut()) {
-                    let frac = work.center.each_ref().map(|a| &a.frac);
-                    gather(isa, field.corners(), &work.places, frac, &mut value);
-                    chunk.store(&value, out);
-                }
-                for (l, &place) in work.places.get().iter().enumerate() {
-                    let moved = work.center.iter().fold(0, |m, a| m | a.moved[l]);
-                    value[l] = Real::from_bits(place | moved & MOVED);
-                }
-                chunk.store(&value, out[count]);
-            }
-        })
+        back.isa.run(SampleRow { back, sampler, fields, work, row, out });
     });
     let (a1, corner) = first.split_at_mut(count);
     let corner = &corner[0];
@@ -186,42 +162,92 @@ fn maccormack<const D: usize>(
         a1.fill_halo();
     }
 
-    // a1 + (a - A^-1 a1) / 2, a few fields at a time.
-    for (fields, a1) in fields.chunks_mut(GROUP).zip(a1.chunks(GROUP)) {
-        rows::for_each_of(
-            &mut results[..fields.len()],
-            || (Work::new(), Places::new()),
-            |(work, limits), row, out| {
-                isa.run(|| {
-                    let mut value = [0.0; CHUNK];
-                    let mut half = [0.0; CHUNK];
-                    for chunk in chunks(row.index, out[0].len()) {
-                        departure(forth, fields[0], row, chunk, work);
-                        let corner = chunk.of(corner.row(row));
-                        let last = corner.len() - 1;
-                        limits.set(chunk.lanes, |l| corner[l.min(last)].to_bits() & !MOVED);
-                        // Where either path met a boundary there is no way back: keep a1.
-                        for l in 0..corner.len() {
-                            let moved = work.center.iter().fold(corner[l].to_bits() & MOVED, |m, a| m | a.moved[l]);
-                            half[l] = if moved == 0 { 0.5 } else { 0.0 };
-                        }
-                        for (k, out) in out.iter_mut().enumerate() {
-                            let frac = work.center.each_ref().map(|a| &a.frac);
-                            gather(isa, a1[k].corners(), &work.places, frac, &mut value);
-                            let (old, new) = (chunk.of(fields[k].row(row)), chunk.of(a1[k].row(row)));
-                            let (value_, half) = (&mut value[..old.len()], &half[..old.len()]);
-                            for l in 0..old.len() {
-                                value_[l] = new[l] + half[l] * (old[l] - value_[l]);
-                            }
-                            limit(isa, fields[k].corners(), limits, &mut value);
-                            chunk.store(&value, out);
-                        }
-                    }
-                })
-            },
-        );
-        for (field, result) in fields.iter_mut().zip(results.iter_mut()) {
-            field.swap_values(result);
+    // a1 + (a - A^-1 a1) / 2
+    rows::for_each_of(
+        results,
+        || (Work::new(), Places::new()),
+        |(work, limits), row, out| {
+            forth.isa.run(CorrectRow { forth, fields, a1, corner, work, limits, row, out });
+        },
+    );
+    for (field, result) in fields.iter_mut().zip(results) {
+        field.swap_values(result);
+    }
+}
+
+/// One row of every field, sampled at the departure points. One more row, if there is one, gets the places of their low
+/// corners, as bits, marked where the path met a boundary.
+struct SampleRow<'a, 'f, 'o, const D: usize> {
+    back: &'a Paths<'a, D>,
+    sampler: Sampler<D>,
+    fields: &'a [&'f mut Field<D>],
+    work: &'a mut Work<D>,
+    row: Row<D>,
+    out: &'a mut [&'o mut [Real]],
+}
+
+impl<const D: usize> Kernel for SampleRow<'_, '_, '_, D> {
+    #[inline(always)]
+    fn run(self) {
+        let SampleRow { back, sampler, fields, work, row, out } = self;
+        let mut value = [0.0; CHUNK];
+        for chunk in chunks(row.index, out[0].len()) {
+            departure(back, fields[0], row, chunk, work);
+            for (field, out) in fields.iter().zip(out.iter_mut()) {
+                sampler(back.isa, field, &work.places, work.center.each_ref().map(|a| &a.frac), &mut value);
+                chunk.store(&value, out);
+            }
+            if let Some(corner) = out.get_mut(fields.len()) {
+                let places = work.places.get();
+                for l in 0..places.len() {
+                    let moved = work.center.iter().fold(0, |m, a| m | a.moved[l]);
+                    value[l] = Real::from_bits(places[l] | moved & MOVED);
+                }
+                chunk.store(&value, corner);
+            }
+        }
+    }
+}
+
+/// One row of MacCormack's correction.
+struct CorrectRow<'a, 'f, 'o, const D: usize> {
+    forth: &'a Paths<'a, D>,
+    fields: &'a [&'f mut Field<D>],
+    a1: &'a [Field<D>],
+    corner: &'a Field<D>,
+    work: &'a mut Work<D>,
+    limits: &'a mut Places,
+    row: Row<D>,
+    out: &'a mut [&'o mut [Real]],
+}
+
+impl<const D: usize> Kernel for CorrectRow<'_, '_, '_, D> {
+    #[inline(always)]
+    fn run(self) {
+        let CorrectRow { forth, fields, a1, corner, work, limits, row, out } = self;
+        let isa = forth.isa;
+        let (mut value, mut half) = ([0.0; CHUNK], [0.0; CHUNK]);
+        for chunk in chunks(row.index, out[0].len()) {
+            departure(forth, fields[0], row, chunk, work);
+            let corner = chunk.of(corner.row(row));
+            let last = corner.len() - 1;
+            limits.set(chunk.lanes, |l| corner[l.min(last)].to_bits() & !MOVED);
+            // Where either path met a boundary there is no way back: keep a1.
+            for l in 0..corner.len() {
+                let moved = work.center.iter().fold(corner[l].to_bits() & MOVED, |m, a| m | a.moved[l]);
+                half[l] = if moved == 0 { 0.5 } else { 0.0 };
+            }
+            for (k, out) in out.iter_mut().enumerate() {
+                let frac = work.center.each_ref().map(|a| &a.frac);
+                gather(isa, a1[k].corners(), &work.places, frac, &mut value);
+                let (old, new) = (chunk.of(fields[k].row(row)), chunk.of(a1[k].row(row)));
+                let (corrected, half) = (&mut value[..old.len()], &half[..old.len()]);
+                for l in 0..old.len() {
+                    corrected[l] = new[l] + half[l] * (old[l] - corrected[l]);
+                }
+                limit(isa, fields[k].corners(), limits, &mut value);
+                chunk.store(&value, out);
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ mod outside;
 mod parts;
 
 use crate::Real;
-use crate::advect::{Advection, MAX_FIELDS, Scratch};
+use crate::advect::{Advection, Scratch};
 use crate::clock::Clock;
 use crate::diffuse::{Diffuser, DiffusionScheme};
 use crate::field::{Field, OutOfMemory, VectorField};
@@ -142,7 +142,7 @@ impl<const D: usize> StableFluids<D> {
     /// How many fields, each of one number per cell, a fluid with this many substances takes; without noise forces.
     pub fn fields_needed(options: Options, substances: usize) -> usize {
         let carried = D + substances;
-        carried + 2 * D + 1 + Scratch::<D>::fields(options.advection, carried.min(MAX_FIELDS))
+        carried + 2 * D + 1 + Scratch::<D>::fields(options.advection, carried)
     }
 
     /// Sets the velocity at the centres and makes it free of divergence.
@@ -178,7 +178,7 @@ impl<const D: usize> StableFluids<D> {
     }
 
     fn allocate(&mut self) -> Result<(), OutOfMemory> {
-        let carried = (D + self.substances.len()).min(MAX_FIELDS);
+        let carried = D + self.substances.len();
         self.scratch = Some(Scratch::new(&self.velocity[0], self.options.advection, carried)?);
         if self.viscosity > 0.0 {
             self.velocity.iter().try_for_each(|f| self.diffuser.prepare(f))?;

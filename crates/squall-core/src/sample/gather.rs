@@ -36,16 +36,23 @@ impl Isa {
         Isa::Portable
     }
 
-    /// Runs `f` compiled for this instruction set, so that the compiler vectorises its loops to the full width.
+    /// Runs a kernel compiled for this instruction set, so that the compiler vectorises its loops to the full width.
     #[inline(always)]
-    pub fn run<R>(self, f: impl FnOnce() -> R) -> R {
+    pub fn run(self, kernel: impl Kernel) {
         match self {
-            Isa::Portable => f(),
+            Isa::Portable => kernel.run(),
             // SAFETY: an `Avx2` exists only on machines that have it.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(_) => unsafe { avx2::run(f) },
+            Isa::Avx2(_) => unsafe { avx2::run(kernel) },
         }
     }
+}
+
+/// Code that is compiled once per instruction set. `run` must be marked `#[inline(always)]`: what is not inlined keeps the
+/// instruction set of the oldest machine. (A closure cannot be marked, and the compiler does not always inline it.)
+pub trait Kernel {
+    /// Does the work.
+    fn run(self);
 }
 
 /// The values that a gather reads, with the distances to the other corners.
@@ -178,8 +185,8 @@ mod avx2 {
     use std::arch::x86_64::*;
 
     #[target_feature(enable = "avx2")]
-    pub unsafe fn run<R>(f: impl FnOnce() -> R) -> R {
-        f()
+    pub unsafe fn run(kernel: impl super::Kernel) {
+        kernel.run();
     }
 
     /// How the pairs `(x, x + 1)` of eight points are fetched; the same for every field and corner line.

@@ -6,8 +6,8 @@
 
 mod gather;
 
-pub use gather::Isa;
 pub(crate) use gather::{Corners, Places, gather, limit, max, min};
+pub use gather::{Isa, Kernel};
 
 use crate::Real;
 use crate::field::Field;

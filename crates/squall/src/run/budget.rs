@@ -1,17 +1,69 @@
 //! Refuses what cannot fit before anything is allocated.
 
-use super::{RunError, RunOptions};
-use crate::build::Estimate;
-use crate::setup::Setup;
+use std::path::Path;
 
-/// Compares what the run needs with what it may take.
-pub(super) fn check(_setup: &Setup, estimate: &Estimate, options: &RunOptions) -> Result<(), RunError> {
+use super::{RunError, RunOptions, writer};
+use crate::build::estimate;
+use crate::setup::{Movie, Setup};
+
+/// Bytes of memory that a run takes at its peak: simulation and pictures, or the movie at the end if that is more.
+pub fn memory_needed(setup: &Setup) -> u64 {
+    let pixels = u64::from(setup.output.width) * u64::from(setup.output.height);
+    let cells = setup.cell_count();
+    // Raw fields wait for the writer; a movie decodes several frames at a time.
+    let waiting = raw_bytes(setup).saturating_mul(writer::QUEUE as u64 + 2);
+    let movie = if setup.output.movie == Movie::None { 0 } else { (32 << 20) + pixels.saturating_mul(96) };
+    // Rays look up density and light of a cell side by side.
+    let light = if setup.dimensions() == 3 { cells.saturating_mul(20) } else { 0 };
+    estimate(setup).bytes.saturating_add(waiting).saturating_add(light).max(movie)
+}
+
+/// Compares the memory that the run needs with what it may take.
+pub(super) fn check_memory(setup: &Setup, options: &RunOptions) -> Result<(), RunError> {
     // Linux grants memory that it does not have, and ends the process later: the limit must be ours.
     let limit = options.memory_limit.or_else(|| Some(available_memory()? / 10 * 9));
+    let needed = memory_needed(setup);
     match limit {
-        Some(limit) if estimate.bytes > limit => Err(RunError::Memory { needed: estimate.bytes, limit }),
+        Some(limit) if needed > limit => Err(RunError::Memory { needed, limit }),
         _ => Ok(()),
     }
+}
+
+/// Bytes on disk that this many frames take, roughly: what is refused surely does not fit.
+pub fn disk_needed(setup: &Setup, frames: u64) -> u64 {
+    let pixels = u64::from(setup.output.width) * u64::from(setup.output.height);
+    // Smoke in PNG takes 0.3 to 0.7 bytes per pixel, in GIF 0.1 to 0.2.
+    let movie = if setup.output.movie == Movie::None { 0 } else { pixels / 10 };
+    let frame = (pixels / 4 + movie).saturating_add(raw_bytes(setup));
+    // Two generations, packed: velocity twice, pressure and substances.
+    let state = setup.cell_count().saturating_mul(2 * setup.dimensions() as u64 + 1 + setup.substances.len() as u64);
+    frame.saturating_mul(frames).saturating_add(state.saturating_mul(2))
+}
+
+/// Compares the disk space that the frames to come need with what is free.
+pub(super) fn check_disk(setup: &Setup, folder: &Path, frames: u64) -> Result<(), RunError> {
+    let needed = disk_needed(setup, frames);
+    match free_space(folder) {
+        Some(free) if needed > free => Err(RunError::Disk { needed, free, folder: folder.to_owned() }),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of raw fields in a frame.
+fn raw_bytes(setup: &Setup) -> u64 {
+    let components = |name: &String| if name == "velocity" { setup.dimensions() as u64 } else { 1 };
+    setup.output.fields.iter().map(components).sum::<u64>().saturating_mul(4).saturating_mul(setup.cell_count())
+}
+
+#[cfg(unix)]
+fn free_space(folder: &Path) -> Option<u64> {
+    let space = rustix::fs::statvfs(folder).ok()?;
+    space.f_bavail.checked_mul(space.f_frsize)
+}
+
+#[cfg(not(unix))]
+fn free_space(_: &Path) -> Option<u64> {
+    None
 }
 
 /// Bytes of memory that programs could still take, if the system says (Linux does).

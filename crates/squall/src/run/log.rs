@@ -23,7 +23,7 @@ impl Log {
         {
             for line in BufReader::new(file).lines().skip(1).map_while(Result::ok) {
                 let step = line.split(',').next().and_then(|first| first.parse().ok());
-                if !step.is_some_and(|step: u64| step <= keep) {
+                if step.is_none_or(|step: u64| step > keep) {
                     break;
                 }
                 text.push_str(&line);

@@ -188,6 +188,12 @@ pub enum RunError {
     /// The folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// Another run writes into the folder.
+    #[error("another run is writing into {} at this moment", .folder.display())]
+    Busy {
+        /// Which folder.
+        folder: PathBuf,
+    },
     /// The checkpoint cannot be used.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
@@ -247,6 +253,7 @@ impl RunError {
                 "use fewer cells: half as many along each axis take an eighth of the memory in 3D, a quarter in 2D"
             }
             RunError::Disk { .. } => "free some space, write fewer frames or raw fields, or choose another folder",
+            RunError::Busy { .. } => "wait until it ends, or choose another folder with --out",
             RunError::Build(_) => "use fewer cells, or close other programs",
             RunError::Folder(FolderError::OtherScene { .. } | FolderError::UnknownFiles { .. }) => {
                 "choose another folder with --out, or replace what is there with --overwrite"
@@ -264,6 +271,7 @@ impl RunError {
                 "smaller steps (solver.cfl) may help; without --strict this is only reported"
             }
             RunError::TooManySteps { .. } => "raise solver.cfl, raise time.fps, or make forces and velocities weaker",
+            RunError::Movie(MovieError::NoFfmpeg) => "for example --set output.movie=gif",
             RunError::Movie(_) => "all frames are on disk; running the same command again only makes the movie",
             RunError::Io(e) | RunError::Folder(FolderError::Io(e)) if e.is_full_disk() => {
                 "free some space and run the same command again: it goes on where it stopped"

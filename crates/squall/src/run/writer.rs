@@ -24,7 +24,7 @@ pub(super) struct Written {
 }
 
 /// Frames that may wait: more would only take memory.
-const QUEUE: usize = 2;
+pub(super) const QUEUE: usize = 1;
 
 pub(super) struct Writer {
     queue: SyncSender<Frame>,

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::{AdvectWith, StableFluids};
@@ -13,6 +14,9 @@ use crate::force::Moment;
 use crate::grid::At;
 use crate::ops;
 use crate::project::{Projected, project, subtract_centered_gradient};
+
+/// Values that a task handles where rows do not matter.
+const BLOCK: usize = 1 << 14;
 
 /// What a transport moves.
 #[derive(Clone, Copy, PartialEq)]
@@ -92,9 +96,11 @@ impl<const D: usize> StableFluids<D> {
         for (before, now) in self.carrier_before.iter_mut().zip(&self.carrier) {
             before.relabel(now.at(), now.ends());
             // Ghosts and last faces too: they are the same combination.
-            for (b, n) in before.data.iter_mut().zip(&now.data) {
-                *b = n + ahead * (n - *b);
-            }
+            before.data.par_chunks_mut(BLOCK).zip(now.data.par_chunks(BLOCK)).for_each(|(before, now)| {
+                for (b, n) in before.iter_mut().zip(now) {
+                    *b = n + ahead * (n - *b);
+                }
+            });
         }
         self.timings.advect += start.elapsed().as_secs_f64();
     }

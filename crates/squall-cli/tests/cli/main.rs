@@ -1,0 +1,6 @@
+//! The command as users meet it: what it writes, what it says, how it ends.
+
+mod common;
+mod interrupted;
+mod messages;
+mod runs;
