@@ -156,6 +156,9 @@ const BLOCK: usize = 4;
 const STEP: f32 = 0.75;
 /// Less light than this coming through is not worth following.
 const OPAQUE: f32 = 0.003;
+/// A cell that hides or sends out less light than this counts as empty: transport leaves traces everywhere, and a
+/// hundred cells of them would still change a pixel by less than a quarter of a level.
+const TRACE: f32 = 1e-5;
 
 /// Density, direct light, sky light and heat of each cell, side by side: one look-up serves all.
 struct LitVolume {
@@ -173,13 +176,21 @@ impl LitVolume {
         let sky = optical_depth(volume, [0.0, 1.0, 0.0], style.kappa);
         // Light that has been scattered several times goes deeper: octaves of half the light and 0.3 of the depth.
         let soft = |depth: f32| ((-depth).exp() + 0.5 * (-0.3 * depth).exp() + 0.25 * (-0.09 * depth).exp()) / 1.75;
+        let across = volume.spacing.iter().fold(0.0f64, |most, &h| most.max(h)) as f32;
+        let thinnest = TRACE / (style.kappa * across);
+        let darkest = flame.as_ref().map_or(0.0, |flame| TRACE / (flame.strength * across));
         let cell = |i: usize| {
             let density = volume.density[i];
             let heat = flame.as_ref().map_or(0.0, |flame| flame.heat[i]);
             // Kept as it is, so that the ray notices.
             let broken = !density.is_finite() || !heat.is_finite();
-            let density = if broken { f32::NAN } else { density.max(0.0) };
-            [density, soft(sun[i]), 0.35 + 0.65 * soft(0.7 * sky[i]), heat.max(0.0)]
+            // The light stays: cells next to it that are not empty are lit by the mean of both.
+            let [density, heat] = match broken {
+                true => [f32::NAN; 2],
+                false if density <= thinnest && heat <= darkest => [0.0; 2],
+                false => [density.max(0.0), heat.max(0.0)],
+            };
+            [density, soft(sun[i]), 0.35 + 0.65 * soft(0.7 * sky[i]), heat]
         };
         let values: Vec<_> = (0..volume.density.len()).into_par_iter().with_min_len(4096).map(cell).collect();
         let blocks = volume.cells.map(|n| n.div_ceil(BLOCK));
@@ -289,7 +300,7 @@ impl LitVolume {
                 steps = steps.min((if delta[a] > 0.0 { hi - at[a] } else { lo - at[a] }) / delta[a]);
             }
         }
-        Some((steps.floor() + 1.0).clamp(1.0, 1e6) as usize)
+        Some((steps.clamp(0.0, 1e6)) as usize + 1)
     }
 
     #[inline(always)]
