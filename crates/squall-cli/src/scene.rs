@@ -22,6 +22,14 @@ pub struct SceneArgs {
     /// Last frame: short for --set time.frames=N
     #[arg(long, value_name = "N", help_heading = "Changes to the scene")]
     frames: Option<u64>,
+    /// Finer or coarser cells in the same box: 0.5 halves the cells along each axis, for a quick look
+    #[arg(long, value_name = "FACTOR", value_parser = parse_scale, help_heading = "Changes to the scene")]
+    scale: Option<f64>,
+}
+
+fn parse_scale(text: &str) -> Result<f64, String> {
+    let factor: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.001..=100.0).contains(&factor) { Ok(factor) } else { Err("must lie between 0.001 and 100".to_owned()) }
 }
 
 /// A scene that was read and found right.
@@ -36,7 +44,14 @@ impl SceneArgs {
         let (name, file, text) = find(&self.scene)?;
         let mut changes = self.set.clone();
         changes.extend(self.frames.map(|n| format!("time.frames={n}")));
-        let (setup, warnings) = Scene::parse(&file, &text, &changes)?.setup()?;
+        let (mut setup, mut warnings) = Scene::parse(&file, &text, &changes)?.setup()?;
+        if let Some(factor) = self.scale {
+            // Through the parser again, so that whatever depends on the cells is worked out anew.
+            let cells = setup.grid.cells.iter().map(|&n| (n as f64 * factor).round().max(1.0) as u64);
+            changes.push(format!("grid.cells={:?}", cells.collect::<Vec<_>>()));
+            changes.push(format!("grid.size={:?}", setup.grid.size));
+            (setup, warnings) = Scene::parse(&file, &text, &changes)?.setup()?;
+        }
         if !voice.quiet {
             for warning in warnings {
                 eprintln!("{:?}", miette::Report::new(warning));
@@ -50,6 +65,7 @@ impl SceneArgs {
         let mut words = vec![self.scene.clone()];
         words.extend(self.set.iter().flat_map(|s| ["--set".to_owned(), s.clone()]));
         words.extend(self.frames.iter().flat_map(|n| ["--frames".to_owned(), n.to_string()]));
+        words.extend(self.scale.iter().flat_map(|f| ["--scale".to_owned(), f.to_string()]));
         words
     }
 }

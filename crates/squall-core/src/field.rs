@@ -24,6 +24,8 @@ pub struct Field<const D: usize, T = Real> {
     layout: Layout<D>,
     at: At,
     ends: [Ends; D],
+    /// Whether the ghosts belong to the values as they are.
+    pub(crate) ghosts_filled: bool,
     pub(crate) data: Vec<T>,
 }
 
@@ -35,7 +37,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         data.try_reserve_exact(layout.storage())
             .map_err(|_| OutOfMemory { cells: cells.to_vec(), bytes: layout.storage() * size_of::<T>() })?;
         data.resize(layout.storage(), T::default());
-        Ok(Field { layout, at, ends, data })
+        Ok(Field { layout, at, ends, ghosts_filled: false, data })
     }
 
     /// A field of zeros of the same shape, at the same place, with the same ends.
@@ -65,8 +67,22 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
 
     /// Changes where the values live and what happens at the ends; for scratch that serves several purposes.
     pub fn relabel(&mut self, at: At, ends: [Ends; D]) {
+        self.ghosts_filled &= self.at == at && self.ends == ends;
         self.at = at;
         self.ends = ends;
+    }
+
+    /// All stored values, ghosts and slack included, to be written.
+    pub(crate) fn data_mut(&mut self) -> &mut [T] {
+        self.ghosts_filled = false;
+        &mut self.data
+    }
+
+    /// Becomes a copy of another field of the same shape: values, ghosts, and what they mean.
+    pub(crate) fn copy_all(&mut self, other: &Self) {
+        self.relabel(other.at, other.ends);
+        self.data_mut().copy_from_slice(&other.data);
+        self.ghosts_filled = other.ghosts_filled;
     }
 
     /// The values of one x-row.
@@ -78,6 +94,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     /// The values of one x-row, to be written.
     #[inline(always)]
     pub fn row_mut(&mut self, row: Row<D>) -> &mut [T] {
+        self.ghosts_filled = false;
         &mut self.data[row.start..row.start + self.layout.cells()[0]]
     }
 
@@ -89,7 +106,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     /// Sets the value of one cell. For tests and single values; kernels take rows.
     pub fn set(&mut self, index: [usize; D], value: T) {
         let at = self.layout.offset(index.map(|i| i as isize));
-        self.data[at] = value;
+        self.data_mut()[at] = value;
     }
 
     /// The value of a cell or of a ghost cell.
@@ -99,7 +116,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
 
     /// Sets everything, ghost cells included, to one value.
     pub fn fill(&mut self, value: T) {
-        self.data.fill(value);
+        self.data_mut().fill(value);
     }
 
     /// Calls `f` with every x-row, in parallel.
@@ -111,6 +128,8 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     pub fn swap_values(&mut self, other: &mut Self) {
         assert_eq!(self.layout, other.layout, "fields of one shape");
         std::mem::swap(&mut self.data, &mut other.data);
+        let same = self.at == other.at && self.ends == other.ends;
+        (self.ghosts_filled, other.ghosts_filled) = (same && other.ghosts_filled, same && self.ghosts_filled);
     }
 
     /// Copies the cells, without ghosts, x fastest, into `out`.

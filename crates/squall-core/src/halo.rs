@@ -50,18 +50,22 @@ impl<const D: usize> Grid<D> {
 }
 
 impl<const D: usize> Field<D> {
-    /// Writes the ghost cells from the cells inside and the rules at the ends.
+    /// Writes the ghost cells from the cells inside and the rules at the ends; does nothing if they are as they should be.
+    /// Who needs ghosts calls this first, who changes values need not.
     ///
     /// Axis after axis, each including the ghosts of the axes before it, so that corners are filled too. Along its own
     /// axis a staggered field keeps its first and last face when the axis is bounded: those are values, not ghosts.
     pub fn fill_halo(&mut self) {
-        for a in 0..D {
-            self.fill_axis(a);
+        if !self.ghosts_filled {
+            for a in 0..D {
+                self.fill_axis(a);
+            }
+            self.ghosts_filled = true;
         }
     }
 
     /// Makes this field, which lives on the faces across axis `a`, the mean of the centred values on both sides. Where an
-    /// end prescribes a value, the boundary face has it exactly. Needs the ghosts of `cells`; fills those of the faces.
+    /// end prescribes a value, the boundary face has it exactly. Needs the ghosts of `cells`.
     pub fn set_face_means(&mut self, cells: &Field<D>, a: usize) {
         self.relabel(At::Face(a), cells.ends());
         self.par_rows(|row, face| {
@@ -70,18 +74,21 @@ impl<const D: usize> Field<D> {
                 face[x] = 0.5 * (low[x] + high[x]);
             }
         });
-        if let Ends::Bounded { lo, hi } = cells.ends()[a] {
-            let n = self.cells()[a] as isize;
-            if let End::Value(b) = lo {
-                self.set_slab(a, 0, |_| b);
-            }
-            let inside = cells.layout().stride()[a];
-            match hi {
-                End::Value(b) => self.set_slab(a, n, |_| b),
-                End::Flat => self.set_slab(a, n, |at| cells.data[at - inside]),
+        // The last face lies behind the cells.
+        let n = self.cells()[a] as isize;
+        match cells.ends()[a] {
+            Ends::Periodic => self.copy_slab(a, &Ghost { from: 0, to: n, scale: 1.0, shift: 0.0 }),
+            Ends::Bounded { lo, hi } => {
+                if let End::Value(b) = lo {
+                    self.set_slab(a, 0, |_| b);
+                }
+                let inside = cells.layout().stride()[a];
+                match hi {
+                    End::Value(b) => self.set_slab(a, n, |_| b),
+                    End::Flat => self.set_slab(a, n, |at| cells.data[at - inside]),
+                }
             }
         }
-        self.fill_halo();
     }
 
     /// `face -= (q(i) - q(i - e_a)) / h` for values on the faces across axis `a`, the last one included. Needs the ghosts

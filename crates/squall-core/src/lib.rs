@@ -1,4 +1,78 @@
-//! Fluid simulation: grids, operators, solvers and models.
+//! Fluid simulation: grids, operators, solvers and models. Physics and numbers only; files, pictures and scenes live in
+//! other crates.
+//!
+//! A puff of warm smoke rises in a box, open at the top:
+//!
+//! ```
+//! use squall_core::force::{Buoyancy, Substance};
+//! use squall_core::model::stable_fluids::{Options, StableFluids};
+//! use squall_core::{Axis, Grid, Side};
+//!
+//! let walls = Axis::Bounded { lo: Side::Slip, hi: Side::Slip };
+//! let chimney = Axis::Bounded { lo: Side::STICKY, hi: Side::Open };
+//! let grid = Grid::<2>::new([64, 96], [1.0, 1.5], [walls, chimney]);
+//!
+//! let mut sim = StableFluids::new(grid, Options::default())?;
+//! let mut smoke = Substance::new(&grid, "smoke")?;
+//! smoke.field.set_from(&grid, |p| if (p[0] - 0.5).hypot(p[1] - 0.3) < 0.1 { 1.0 } else { 0.0 });
+//! sim.substances.push(smoke);
+//! sim.forces.push(Box::new(Buoyancy { substance: 0, strength: 5.0, ambient: 0.0 }));
+//!
+//! for _ in 0..20 {
+//!     let report = sim.step(1.0 / 30.0)?;
+//!     assert!(report.relative_divergence < 1e-5);
+//! }
+//! assert!(sim.substances[0].field.get([32, 40]) > 0.1, "the smoke has risen");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Everything a model does is made of public functions, so that a step of your own takes a few lines. This is Stam's
+//! method, written by hand:
+//!
+//! ```
+//! use squall_core::advect::{Advection, Flow, Scratch, advect};
+//! use squall_core::{At, Field, Grid, VectorField, poisson, project, sample::Isa, trace::Tracer};
+//!
+//! let grid = Grid::<2>::periodic([64, 64]);
+//! let new = |at| Field::new(grid.cells, at, grid.pressure_ends()).unwrap();
+//! let mut u: VectorField<2> = [new(At::Center), new(At::Center)];
+//! let mut faces: VectorField<2> = [new(At::Face(0)), new(At::Face(1))];
+//! let (mut q, mut spare) = (new(At::Center), new(At::Center));
+//! let mut solver = poisson::plan(&grid, grid.pressure_ends());
+//! let mut scratch = Scratch::new(&q, Advection::MacCormack, 2).unwrap();
+//! u[0].set_from(&grid, |p| (6.28 * p[1]).sin());
+//!
+//! for _ in 0..10 {
+//!     let flow = Flow { grid: &grid, velocity: &faces, tracer: Tracer::Rk2, isa: Isa::best() };
+//!     let [ux, uy] = &mut u;
+//!     advect(Advection::MacCormack, flow, 0.02, &mut [ux, uy], &mut scratch); //        move
+//!     u[1].par_rows(|_, v| v.iter_mut().for_each(|v| *v += 0.02 * 0.1)); //              push
+//!     project::project(&grid, &mut u, &mut faces, &mut q, &mut *solver, &mut spare); //  make incompressible
+//! }
+//! assert!((u[1].get([5, 5]) - 0.02).abs() < 1e-3);
+//! ```
+//!
+//! # Conventions
+//!
+//! * SI units: metres, seconds. Whatever decays or is emitted is a rate per second.
+//! * Axes are x, y, z; **y points up** in 2D and in 3D. Cell 0 begins at the origin of the grid.
+//! * A value lives at the centre of its cell or on its lower face ([`At`]); the field knows which.
+//! * Ghost cells hold the boundary conditions. Who needs them fills them first ([`Field::fill_halo`], free if it was done).
+//! * 2D and 3D are one source: `const D: usize`.
+//! * The same input gives the same bits, on any number of threads and on every instruction set.
+//!
+//! # Map
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`grid`], [`layout`], [`field`], [`rows`] | where cells are, how they lie in memory, values on them, loops over rows |
+//! | `halo` (private) | the one file that knows what each boundary means |
+//! | [`sample`], [`trace`], [`advect`] | values between cells, paths of the flow, transport |
+//! | [`ops`] | divergence, sums, maxima |
+//! | [`poisson`], [`diffuse`], [`mod@project`] | direct solvers, diffusion, the divergence-free part of a field |
+//! | [`force`] | what acts on a fluid |
+//! | [`model`] | whole time steps |
+//! | [`clock`], [`report`], [`sim`] | time, what happened, what others see |
 
 pub mod advect;
 pub mod clock;

@@ -37,7 +37,7 @@ pub struct Projected {
 
 /// Makes `faces` the divergence-free field next to the centred velocity `u`, and takes the same gradient from `u`.
 ///
-/// Needs the ghosts of `u`; leaves those of `u` and `faces` filled. `q` is left with the potential, ghosts filled: the
+/// Leaves the ghosts of `faces` filled. `q` is left with the potential, ghosts filled: the
 /// pressure is `q / dt`. `scratch` may be any field.
 pub fn project<const D: usize>(
     grid: &Grid<D>,
@@ -48,12 +48,12 @@ pub fn project<const D: usize>(
     scratch: &mut Field<D>,
 ) -> Projected {
     for a in 0..D {
+        u[a].fill_halo();
         faces[a].set_face_means(&u[a], a);
     }
     let done = project_from(grid, faces, q, solver, scratch, || largest(u));
     for a in 0..D {
         subtract_centered_gradient(&mut u[a], q, a, grid.spacing[a]);
-        u[a].fill_halo();
     }
     done
 }

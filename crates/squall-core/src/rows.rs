@@ -21,7 +21,7 @@ pub fn for_each<const D: usize, const K: usize, T: Copy + Default + Send + Sync>
     let layout = *fields[0].layout();
     assert!(fields.iter().all(|f| *f.layout() == layout), "fields of one shape");
     let first = layout.row(0).start;
-    let slices = fields.map(|f| &mut f.data[first..]);
+    let slices = fields.map(|f| &mut f.data_mut()[first..]);
     split(&layout, 0, 0, layout.rows(), slices, &|| (), &|_, row, slices| f(row, slices));
 }
 
@@ -31,7 +31,7 @@ pub fn for_each_padded<const D: usize, T: Copy + Default + Send + Sync>(
     f: impl Fn(&mut [T]) + Sync,
 ) {
     let layout = *field.layout();
-    let slices = [&mut field.data[layout.row(0).start - HALO..]];
+    let slices = [&mut field.data_mut()[layout.row(0).start - HALO..]];
     split(&layout, HALO, 0, layout.rows(), slices, &|| (), &|_, _, [row]| f(row));
 }
 
@@ -52,7 +52,7 @@ pub fn for_each_of<const D: usize, T: Copy + Default + Send + Sync, W>(
     let first = layout.row(0).start;
     let mut fields = fields.iter_mut();
     let slices: [&mut [T]; MAX] =
-        std::array::from_fn(|_| fields.next().map(|f| &mut f.data[first..]).unwrap_or_default());
+        std::array::from_fn(|_| fields.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
     split(&layout, 0, 0, layout.rows(), slices, &workspace, &|w, row, mut slices| f(w, row, &mut slices[..count]));
 }
 

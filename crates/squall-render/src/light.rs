@@ -3,9 +3,10 @@
 use crate::volume::Volume;
 use rayon::prelude::*;
 
-/// The optical depth between each cell's centre and a distant light in direction `towards` (need not be of length 1).
-/// `kappa` is the optical depth per metre for a density of 1.
-pub fn optical_depth(volume: &Volume<'_>, towards: [f32; 3], kappa: f32) -> Vec<f32> {
+/// Calls `found(cell, depth)` with the optical depth between each cell's centre and a distant light in direction
+/// `towards` (need not be of length 1). `kappa` is the optical depth per metre for a density of 1. Nothing of the size of
+/// the volume is kept.
+pub fn optical_depth(volume: &Volume<'_>, towards: [f32; 3], kappa: f32, mut found: impl FnMut(usize, f32)) {
     let h = volume.spacing.map(|h| h as f32);
     // In cells: the sweep goes along the axis that the ray crosses most slices of.
     let mut step: [f32; 3] = std::array::from_fn(|a| towards[a] / h[a]);
@@ -13,7 +14,7 @@ pub fn optical_depth(volume: &Volume<'_>, towards: [f32; 3], kappa: f32) -> Vec<
     let (b, c) = ((main + 1) % 3, (main + 2) % 3);
     let slices = step[main].abs();
     if !(slices > 0.0 && slices.is_finite()) {
-        return vec![0.0; volume.density.len()];
+        return (0..volume.density.len()).for_each(|i| found(i, 0.0));
     }
     step = step.map(|s| s / slices);
     let metres = (0..3).map(|a| (step[a] * h[a]).powi(2)).sum::<f32>().sqrt();
@@ -24,12 +25,11 @@ pub fn optical_depth(volume: &Volume<'_>, towards: [f32; 3], kappa: f32) -> Vec<
         let v = volume.density[i];
         if v.is_finite() { v.max(0.0) } else { 0.0 }
     };
-    let mut depth = vec![0.0; volume.density.len()];
     // Depth and density of the slice before, in order (b, c); outside of the volume there is nothing.
     let mut before: Vec<[f32; 2]> = vec![[0.0; 2]; n[b] * n[c]];
+    let mut slice = before.clone();
     for k in 0..n[main] {
         let k = if step[main] > 0.0 { n[main] - 1 - k } else { k };
-        let mut slice = vec![[0.0; 2]; n[b] * n[c]];
         slice.par_chunks_mut(n[b]).enumerate().for_each(|(j, row)| {
             for (i, cell) in row.iter_mut().enumerate() {
                 let here = density(k * stride[main] + i * stride[b] + j * stride[c]);
@@ -38,11 +38,10 @@ pub fn optical_depth(volume: &Volume<'_>, towards: [f32; 3], kappa: f32) -> Vec<
             }
         });
         for (ij, cell) in slice.iter().enumerate() {
-            depth[k * stride[main] + ij % n[b] * stride[b] + ij / n[b] * stride[c]] = cell[0];
+            found(k * stride[main] + ij % n[b] * stride[b] + ij / n[b] * stride[c], cell[0]);
         }
-        before = slice;
+        std::mem::swap(&mut before, &mut slice);
     }
-    depth
 }
 
 fn bilinear(slice: &[[f32; 2]], n: [usize; 2], x: f32, y: f32) -> [f32; 2] {
@@ -60,11 +59,17 @@ fn bilinear(slice: &[[f32; 2]], n: [usize; 2], x: f32, y: f32) -> [f32; 2] {
 mod tests {
     use super::*;
 
+    fn depths(volume: &Volume<'_>, towards: [f32; 3], kappa: f32) -> Vec<f32> {
+        let mut all = vec![f32::NAN; volume.density.len()];
+        optical_depth(volume, towards, kappa, |i, depth| all[i] = depth);
+        all
+    }
+
     #[test]
     fn depth_grows_evenly_below_the_top_of_uniform_smoke() {
         let density = vec![2.0; 6 * 10 * 4];
         let volume = Volume::new(&density, [6, 10, 4], [0.1; 3]).unwrap();
-        let depth = optical_depth(&volume, [0.0, 1.0, 0.0], 3.0);
+        let depth = depths(&volume, [0.0, 1.0, 0.0], 3.0);
         for y in 0..10 {
             // Half a cell to the top face, for the cells in the middle.
             let expected = 2.0 * 3.0 * 0.1 * (9.5 - y as f32);
@@ -78,8 +83,8 @@ mod tests {
         let mirrored: Vec<f32> = density.iter().rev().copied().collect();
         let towards = [0.3, -0.2, 0.8];
         let volume = |d| Volume::new(d, [5; 3], [1.0; 3]).unwrap();
-        let one = optical_depth(&volume(&density), towards, 0.5);
-        let mut other = optical_depth(&volume(&mirrored), towards.map(|v| -v), 0.5);
+        let one = depths(&volume(&density), towards, 0.5);
+        let mut other = depths(&volume(&mirrored), towards.map(|v| -v), 0.5);
         other.reverse();
         assert!(one.iter().zip(&other).all(|(a, b)| (a - b).abs() < 1e-4));
     }

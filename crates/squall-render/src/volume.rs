@@ -160,43 +160,40 @@ const OPAQUE: f32 = 0.003;
 /// hundred cells of them would still change a pixel by less than a quarter of a level.
 const TRACE: f32 = 1e-5;
 
-/// Density, direct light, sky light and heat of each cell, side by side: one look-up serves all.
-struct LitVolume {
-    values: Vec<[f32; 4]>,
+/// Smoke and the light in it.
+struct LitVolume<'a> {
+    density: &'a [f32],
+    /// Direct light and sky light of each cell, from 0 to 1 in steps too small to see: half the memory of `f32`.
+    light: Vec<[u16; 2]>,
     cells: [usize; 3],
     spacing: [f32; 3],
     blocks: [usize; 3],
     filled: Vec<bool>,
-    flame: Option<(Table, f32)>,
+    flame: Option<(&'a [f32], Table, f32)>,
 }
 
-impl LitVolume {
-    fn new(volume: &Volume<'_>, flame: Option<Flame<'_>>, style: &SmokeStyle) -> Self {
-        let sun = optical_depth(volume, style.light_from, style.kappa);
-        let sky = optical_depth(volume, [0.0, 1.0, 0.0], style.kappa);
+/// The step of a stored light.
+const LEVEL: f32 = 1.0 / 65535.0;
+
+impl<'a> LitVolume<'a> {
+    fn new(volume: &Volume<'a>, flame: Option<Flame<'a>>, style: &SmokeStyle) -> Self {
         // Light that has been scattered several times goes deeper: octaves of half the light and 0.3 of the depth.
         let soft = |depth: f32| ((-depth).exp() + 0.5 * (-0.3 * depth).exp() + 0.25 * (-0.09 * depth).exp()) / 1.75;
+        let stored = |light: f32| (light / LEVEL).round() as u16;
+        let mut light = vec![[0u16; 2]; volume.density.len()];
+        optical_depth(volume, style.light_from, style.kappa, |i, depth| light[i][0] = stored(soft(depth)));
+        optical_depth(volume, [0.0, 1.0, 0.0], style.kappa, |i, depth| {
+            light[i][1] = stored(0.35 + 0.65 * soft(0.7 * depth))
+        });
+        let blocks = volume.cells.map(|n| n.div_ceil(BLOCK));
+        let mut filled = vec![false; blocks.iter().product()];
         let across = volume.spacing.iter().fold(0.0f64, |most, &h| most.max(h)) as f32;
         let thinnest = TRACE / (style.kappa * across);
         let darkest = flame.as_ref().map_or(0.0, |flame| TRACE / (flame.strength * across));
-        let cell = |i: usize| {
-            let density = volume.density[i];
-            let heat = flame.as_ref().map_or(0.0, |flame| flame.heat[i]);
-            // Kept as it is, so that the ray notices.
-            let broken = !density.is_finite() || !heat.is_finite();
-            // The light stays: cells next to it that are not empty are lit by the mean of both.
-            let [density, heat] = match broken {
-                true => [f32::NAN; 2],
-                false if density <= thinnest && heat <= darkest => [0.0; 2],
-                false => [density.max(0.0), heat.max(0.0)],
-            };
-            [density, soft(sun[i]), 0.35 + 0.65 * soft(0.7 * sky[i]), heat]
-        };
-        let values: Vec<_> = (0..volume.density.len()).into_par_iter().with_min_len(4096).map(cell).collect();
-        let blocks = volume.cells.map(|n| n.div_ceil(BLOCK));
-        let mut filled = vec![false; blocks.iter().product()];
-        for (i, &[density, _, _, heat]) in values.iter().enumerate() {
-            if density == 0.0 && heat == 0.0 {
+        // What is not finite has to be seen.
+        let empty = |v: f32, least: f32| v <= least && v.is_finite();
+        for (i, &density) in volume.density.iter().enumerate() {
+            if empty(density, thinnest) && flame.as_ref().is_none_or(|f| empty(f.heat[i], darkest)) {
                 continue;
             }
             let at = coordinates(i, volume.cells);
@@ -210,8 +207,9 @@ impl LitVolume {
                 }
             }
         }
-        let flame = flame.map(|flame| (flame.map.table(1.0), flame.strength));
-        Self { values, cells: volume.cells, spacing: volume.spacing.map(|h| h as f32), blocks, filled, flame }
+        let flame = flame.map(|flame| (flame.heat, flame.map.table(1.0), flame.strength));
+        let (density, cells, spacing) = (volume.density, volume.cells, volume.spacing.map(|h| h as f32));
+        Self { density, light, cells, spacing, blocks, filled, flame }
     }
 
     /// What comes back along one ray: light premultiplied by opacity, and opacity.
@@ -252,7 +250,7 @@ impl LitVolume {
                 continue;
             }
             let [density, sun, sky, heat] = self.sample(base, fraction);
-            if density.is_nan() {
+            if !density.is_finite() || !heat.is_finite() {
                 return [NOT_FINITE[0], NOT_FINITE[1], NOT_FINITE[2], 1.0];
             }
             let passed = (-style.kappa * density * ds).exp();
@@ -260,7 +258,7 @@ impl LitVolume {
             for c in 0..3 {
                 light[c] += opacity * style.albedo[c] * (style.light[c] * sun + style.sky[c] * sky);
             }
-            if let Some((table, strength)) = &self.flame {
+            if let Some((_, table, strength)) = &self.flame {
                 let glow = table.at(heat);
                 for c in 0..3 {
                     light[c] += through * glow[c] * strength * heat * ds;
@@ -309,11 +307,19 @@ impl LitVolume {
         let i = base[0] + base[1] * stride[1] + base[2] * stride[2];
         // On the last cell the next one is the same one.
         let [dx, dy, dz]: [usize; 3] = std::array::from_fn(|a| if base[a] + 1 < self.cells[a] { stride[a] } else { 0 });
-        let v = &self.values;
+        let value = |i: usize| -> [f32; 4] {
+            let [sun, sky] = self.light[i];
+            let heat = self.flame.as_ref().map_or(0.0, |flame| flame.0[i]);
+            // What is not finite stays so, for the ray to notice.
+            let positive = |v: f32| if v < 0.0 && v.is_finite() { 0.0 } else { v };
+            [positive(self.density[i]), f32::from(sun) * LEVEL, f32::from(sky) * LEVEL, positive(heat)]
+        };
         let lerp = |a: [f32; 4], b: [f32; 4], t: f32| -> [f32; 4] { std::array::from_fn(|c| a[c] + t * (b[c] - a[c])) };
-        let near = lerp(lerp(v[i], v[i + dx], f[0]), lerp(v[i + dy], v[i + dy + dx], f[0]), f[1]);
-        let i = i + dz;
-        let far = lerp(lerp(v[i], v[i + dx], f[0]), lerp(v[i + dy], v[i + dy + dx], f[0]), f[1]);
+        let quad = |i: usize| {
+            let (low, high) = (lerp(value(i), value(i + dx), f[0]), lerp(value(i + dy), value(i + dy + dx), f[0]));
+            lerp(low, high, f[1])
+        };
+        let (near, far) = (quad(i), quad(i + dz));
         lerp(near, far, f[2])
     }
 }

@@ -10,10 +10,14 @@ use crate::output::print;
 pub struct Args {
     /// Print the text of this scene: a start for your own
     name: Option<String>,
+    /// Print only the names, one per line
+    #[arg(long, conflicts_with = "name")]
+    names: bool,
 }
 
 pub fn run(args: &Args) -> Result<Code, Failure> {
     match &args.name {
+        None if args.names => print(gallery::all().iter().map(|s| format!("{}\n", s.name)).collect::<String>())?,
         None => {
             let width = gallery::all().iter().map(|s| s.name.len()).max().unwrap_or(0);
             let lines = gallery::all().iter().map(|s| format!("{:width$}  {}\n", s.name, s.description()));

@@ -218,6 +218,17 @@ fn what_check_prints_is_a_scene_with_the_same_meaning() {
 }
 
 #[test]
+fn scaling_changes_the_cells_but_not_the_box() {
+    let folder = Folder::new("scale");
+    folder.write("box.toml", "[grid]\ncells = [40, 20]\n");
+    let half = folder.ok(&["check", "box.toml", "--scale", "0.5"]).stdout;
+    assert!(half.contains("cells = [20, 10]") && half.contains("size = [1.0, 0.5]"), "{half}");
+    let ended = folder.squall(&["check", "box.toml", "--scale", "0"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("between 0.001 and 100"), "{}", ended.stderr);
+}
+
+#[test]
 fn a_new_scene_runs_and_is_never_overwritten() {
     let folder = Folder::new("new");
     folder.ok(&["new", "storm"]);

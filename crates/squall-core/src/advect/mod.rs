@@ -73,7 +73,7 @@ impl<const D: usize> Scratch<D> {
 pub struct Flow<'a, const D: usize> {
     /// The grid that all fields live on.
     pub grid: &'a Grid<D>,
-    /// The velocity that moves them, centred or staggered, with its ghosts filled.
+    /// The velocity that moves them, centred or staggered, with its ghosts.
     pub velocity: &'a VectorField<D>,
     /// The rule that traces paths.
     pub tracer: Tracer,
@@ -83,7 +83,7 @@ pub struct Flow<'a, const D: usize> {
 
 /// Moves centred fields with the flow for `dt` seconds: `a(x) <- a(path from x, back by dt)`.
 ///
-/// Needs the ghosts of all fields filled; leaves them filled.
+/// Needs the ghosts of the velocity.
 pub fn advect<const D: usize>(
     scheme: Advection,
     flow: Flow<D>,
@@ -93,6 +93,7 @@ pub fn advect<const D: usize>(
 ) {
     let back = Paths::new(flow.velocity, flow.grid, dt, flow.tracer, flow.isa);
     for fields in fields.chunks_mut(group::<D>()) {
+        fields.iter_mut().for_each(|f| f.fill_halo());
         match scheme {
             Advection::SemiLagrangian => sample_all(&back, gather_linear, fields, &mut scratch.fields),
             Advection::MonotoneCubic => sample_all(&back, cubic::gather_monotone, fields, &mut scratch.fields),
@@ -100,9 +101,6 @@ pub fn advect<const D: usize>(
                 let forth = Paths::new(flow.velocity, flow.grid, -dt, flow.tracer, flow.isa);
                 maccormack(&back, &forth, fields, &mut scratch.fields);
             }
-        }
-        for f in fields {
-            f.fill_halo();
         }
     }
 }
@@ -230,8 +228,11 @@ impl<const D: usize> Kernel for CorrectRow<'_, '_, '_, D> {
         for chunk in chunks(row.index, out[0].len()) {
             departure(forth, fields[0], row, chunk, work);
             let corner = chunk.of(corner.row(row));
-            let last = corner.len() - 1;
-            limits.set(chunk.lanes, |l| corner[l.min(last)].to_bits() & !MOVED);
+            let mut place = [corner[0].to_bits() & !MOVED; CHUNK];
+            for (place, corner) in place.iter_mut().zip(corner) {
+                *place = corner.to_bits() & !MOVED;
+            }
+            limits.set(chunk.lanes, |l| place[l]);
             // Where either path met a boundary there is no way back: keep a1.
             for l in 0..corner.len() {
                 let moved = work.center.iter().fold(corner[l].to_bits() & MOVED, |m, a| m | a.moved[l]);

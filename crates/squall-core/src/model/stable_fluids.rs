@@ -161,18 +161,10 @@ impl<const D: usize> StableFluids<D> {
     /// Makes the initial velocity free of divergence. Called by the first step if nobody did before.
     pub fn start(&mut self) -> Result<(), OutOfMemory> {
         self.allocate()?;
-        for f in &mut self.velocity {
-            f.fill_halo();
-        }
-        for s in &mut self.substances {
-            s.field.fill_halo();
-        }
         // What a starting field has of divergence is no pressure that goes on acting.
         self.make_incompressible();
         for a in 0..D {
-            let (before, now) = (&mut self.carrier_before[a], &self.carrier[a]);
-            before.relabel(now.at(), now.ends());
-            before.data.copy_from_slice(&now.data);
+            self.carrier_before[a].copy_all(&self.carrier[a]);
         }
         Ok(())
     }

@@ -105,7 +105,7 @@ impl<const D: usize> Spectral<D> {
         self.hire(rayon::current_num_threads());
         let combine = self.set_factors(symbol);
         let first = self.layout.row(0).start;
-        let data = &mut field.data[first..];
+        let data = &mut field.data_mut()[first..];
 
         self.slabs(data, Domain::Space);
         let zero_mode = self.last_axis(data, combine, symbol == Symbol::InverseLaplacian && self.is_singular());

@@ -9,13 +9,10 @@ use crate::setup::{Movie, Setup};
 /// Bytes of memory that a run takes at its peak: simulation and pictures, or the movie at the end if that is more.
 pub fn memory_needed(setup: &Setup) -> u64 {
     let pixels = u64::from(setup.output.width) * u64::from(setup.output.height);
-    let cells = setup.cell_count();
     // Raw fields wait for the writer; a movie decodes several frames at a time.
     let waiting = raw_bytes(setup).saturating_mul(writer::QUEUE as u64 + 2);
     let movie = if setup.output.movie == Movie::None { 0 } else { (32 << 20) + pixels.saturating_mul(96) };
-    // Rays look up density and light of a cell side by side.
-    let light = if setup.dimensions() == 3 { cells.saturating_mul(20) } else { 0 };
-    estimate(setup).bytes.saturating_add(waiting).saturating_add(light).max(movie)
+    estimate(setup).bytes.saturating_add(waiting).max(movie)
 }
 
 /// Compares the memory that the run needs with what it may take.

@@ -11,7 +11,6 @@ use crate::advect::{self, Flow};
 use crate::diffuse::DiffusionScheme;
 use crate::field::Field;
 use crate::force::Moment;
-use crate::grid::At;
 use crate::ops;
 use crate::project::{Projected, project, subtract_centered_gradient};
 
@@ -40,9 +39,6 @@ impl<const D: usize> StableFluids<D> {
         for f in &mut self.forces {
             f.apply(&self.grid, Moment { time, dt }, &mut self.velocity, &self.substances);
         }
-        if !self.forces.is_empty() {
-            self.velocity.iter_mut().for_each(Field::fill_halo);
-        }
         self.timings.force += start.elapsed().as_secs_f64();
     }
 
@@ -51,10 +47,6 @@ impl<const D: usize> StableFluids<D> {
         let start = Instant::now();
         for s in &mut self.sources {
             s.apply(&self.grid, Moment { time, dt }, &mut self.velocity, &mut self.substances);
-        }
-        if !self.sources.is_empty() {
-            self.velocity.iter_mut().for_each(Field::fill_halo);
-            self.substances.iter_mut().for_each(|s| s.field.fill_halo());
         }
         self.timings.force += start.elapsed().as_secs_f64();
     }
@@ -95,12 +87,13 @@ impl<const D: usize> StableFluids<D> {
         let ahead = if last > 0.0 { (0.5 * dt / last).min(1.0) as Real } else { 0.0 };
         for (before, now) in self.carrier_before.iter_mut().zip(&self.carrier) {
             before.relabel(now.at(), now.ends());
-            // Ghosts and last faces too: they are the same combination.
-            before.data.par_chunks_mut(BLOCK).zip(now.data.par_chunks(BLOCK)).for_each(|(before, now)| {
+            // The last faces, too, lie behind the cells.
+            before.data_mut().par_chunks_mut(BLOCK).zip(now.data.par_chunks(BLOCK)).for_each(|(before, now)| {
                 for (b, n) in before.iter_mut().zip(now) {
                     *b = n + ahead * (n - *b);
                 }
             });
+            before.fill_halo();
         }
         self.timings.advect += start.elapsed().as_secs_f64();
     }
@@ -115,7 +108,6 @@ impl<const D: usize> StableFluids<D> {
         if self.viscosity > 0.0 {
             for u in &mut self.velocity {
                 self.diffuser.apply(u, self.viscosity * dt, self.options.diffusion).expect("prepared at the start");
-                u.fill_halo();
             }
         }
         self.timings.diffuse += start.elapsed().as_secs_f64();
@@ -134,9 +126,6 @@ impl<const D: usize> StableFluids<D> {
                     DiffusionScheme::Exact => libm::exp(-dt * s.dissipation),
                 } as Real;
                 s.field.par_rows(|_, a| a.iter_mut().for_each(|a| *a *= keep));
-            }
-            if s.diffusion > 0.0 || s.dissipation > 0.0 {
-                s.field.fill_halo();
             }
         }
         self.timings.diffuse += start.elapsed().as_secs_f64();
@@ -157,9 +146,9 @@ impl<const D: usize> StableFluids<D> {
     /// If the velocity at the centres is to carry things, the carrier becomes a copy of it.
     pub(super) fn refresh_cell_carrier(&mut self) {
         if self.options.advect_with == AdvectWith::Cell {
-            for (c, u) in self.carrier.iter_mut().zip(&self.velocity) {
-                c.relabel(At::Center, u.ends());
-                c.data.copy_from_slice(&u.data);
+            for (c, u) in self.carrier.iter_mut().zip(&mut self.velocity) {
+                u.fill_halo();
+                c.copy_all(u);
             }
         }
     }
@@ -167,9 +156,9 @@ impl<const D: usize> StableFluids<D> {
     /// `u -= dt grad p`.
     pub(super) fn apply_pressure(&mut self, dt: f64) {
         let start = Instant::now();
+        self.pressure.fill_halo();
         for a in 0..D {
             subtract_centered_gradient(&mut self.velocity[a], &self.pressure, a, self.grid.spacing[a] / dt);
-            self.velocity[a].fill_halo();
         }
         self.timings.project += start.elapsed().as_secs_f64();
     }
@@ -179,7 +168,6 @@ impl<const D: usize> StableFluids<D> {
         let q = &*self.scratch.as_mut().expect("allocated at the start").lend().0;
         for a in 0..D {
             subtract_centered_gradient(&mut self.velocity[a], q, a, self.grid.spacing[a]);
-            self.velocity[a].fill_halo();
         }
     }
 
@@ -188,7 +176,6 @@ impl<const D: usize> StableFluids<D> {
         let q = &*self.scratch.as_mut().expect("allocated at the start").lend().0;
         let inv_dt = (1.0 / dt) as Real;
         self.pressure.par_rows(|row, p| p.iter_mut().zip(q.row(row)).for_each(|(p, q)| *p += inv_dt * q));
-        self.pressure.fill_halo();
     }
 
     /// `p = q / dt`.
@@ -206,6 +193,7 @@ impl<const D: usize> StableFluids<D> {
 /// `u -= (c / 16) sum over axes of (u[-2] - 4 u[-1] + 6 u[0] - 4 u[+1] + u[+2])`.
 fn remove_shortest_waves<const D: usize>(u: &mut Field<D>, c: Real, scratch: &mut Field<D>) {
     let k = c / 16.0;
+    u.fill_halo();
     let old = &*u;
     scratch.par_rows(|row, out| {
         let here = old.row(row);
@@ -218,5 +206,4 @@ fn remove_shortest_waves<const D: usize>(u: &mut Field<D>, c: Real, scratch: &mu
         }
     });
     u.swap_values(scratch);
-    u.fill_halo();
 }
