@@ -151,11 +151,14 @@ pub fn march_volume(
 }
 
 /// Cells per side of a block; empty blocks are leapt over.
-const BLOCK: usize = 8;
+const BLOCK: usize = 4;
 /// Length of a step along a ray, in cells.
 const STEP: f32 = 0.75;
 /// Less light than this coming through is not worth following.
 const OPAQUE: f32 = 0.003;
+/// A cell that hides or sends out less light than this counts as empty: transport leaves traces everywhere, and a
+/// hundred cells of them would still change a pixel by less than a quarter of a level.
+const TRACE: f32 = 1e-5;
 
 /// Smoke and the light in it.
 struct LitVolume<'a> {
@@ -184,10 +187,13 @@ impl<'a> LitVolume<'a> {
         });
         let blocks = volume.cells.map(|n| n.div_ceil(BLOCK));
         let mut filled = vec![false; blocks.iter().product()];
-        // Empty is what is exactly nothing: what is not finite has to be seen.
-        let empty = |v: f32| v <= 0.0 && v.is_finite();
+        let across = volume.spacing.iter().fold(0.0f64, |most, &h| most.max(h)) as f32;
+        let thinnest = TRACE / (style.kappa * across);
+        let darkest = flame.as_ref().map_or(0.0, |flame| TRACE / (flame.strength * across));
+        // What is not finite has to be seen.
+        let empty = |v: f32, least: f32| v <= least && v.is_finite();
         for (i, &density) in volume.density.iter().enumerate() {
-            if empty(density) && flame.as_ref().is_none_or(|f| empty(f.heat[i])) {
+            if empty(density, thinnest) && flame.as_ref().is_none_or(|f| empty(f.heat[i], darkest)) {
                 continue;
             }
             let at = coordinates(i, volume.cells);
@@ -292,7 +298,7 @@ impl<'a> LitVolume<'a> {
                 steps = steps.min((if delta[a] > 0.0 { hi - at[a] } else { lo - at[a] }) / delta[a]);
             }
         }
-        Some((steps.floor() + 1.0).clamp(1.0, 1e6) as usize)
+        Some((steps.clamp(0.0, 1e6)) as usize + 1)
     }
 
     #[inline(always)]

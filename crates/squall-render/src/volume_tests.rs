@@ -72,6 +72,19 @@ fn leaping_over_empty_blocks_changes_nothing() {
 }
 
 #[test]
+fn a_trace_too_thin_to_see_is_leapt_over_like_nothing() {
+    let n = 40;
+    let (clean, style) = (puff(n), SmokeStyle::new(1.0));
+    // The longest way through leads over 70 cells.
+    let traces: Vec<f32> = clean.iter().map(|v| v.max(2e-6)).collect();
+    let lit = |density: &[f32]| LitVolume::new(&Volume::new(density, [n; 3], [1.0 / 40.0; 3]).unwrap(), None, &style);
+    assert_eq!(lit(&traces).filled, lit(&clean).filled);
+    assert!(lit(&clean).filled.contains(&false));
+    let thick: Vec<f32> = clean.iter().map(|v| v.max(1e-3)).collect();
+    assert!(!lit(&thick).filled.contains(&false));
+}
+
+#[test]
 fn the_side_towards_the_light_is_brighter() {
     let density = puff(24);
     let volume = Volume::new(&density, [24; 3], [1.0 / 24.0; 3]).unwrap();

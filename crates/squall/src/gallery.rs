@@ -28,6 +28,15 @@ macro_rules! scenes {
 
 const ALL: &[GalleryScene] = scenes! {
     "plume"
+    "fire"
+    "ink_jets"
+    "kelvin_helmholtz"
+    "mushrooms"
+    "plume_3d"
+    "rayleigh_benard"
+    "stirred_box"
+    "turbulence"
+    "vortex_street"
 };
 
 /// All scenes of the gallery.
