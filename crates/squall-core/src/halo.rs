@@ -35,6 +35,21 @@ impl<const D: usize> Grid<D> {
         })
     }
 
+    /// What velocity component `c` does at the ends of each axis while it is transported: what comes in through an open
+    /// side was at rest outside. If it brought the velocity that it finds inside, a vortex on the side could feed itself
+    /// and grow without end.
+    pub fn transported_velocity_ends(&self, c: usize) -> [Ends; D] {
+        let mut ends = self.velocity_ends(c);
+        for (ends, axis) in ends.iter_mut().zip(self.axes) {
+            if let (Ends::Bounded { lo, hi }, Axis::Bounded { lo: low, hi: high }) = (ends, axis) {
+                for (end, _) in [(lo, low), (hi, high)].into_iter().filter(|(_, side)| *side == Side::Open) {
+                    *end = End::Value(0.0);
+                }
+            }
+        }
+        ends
+    }
+
     /// What a substance does if nothing else is said: insulated walls, and what enters from outside brings `outside`.
     /// Values on an open side do not hold back what leaves: its paths come from inside.
     pub fn substance_ends(&self, outside: Real) -> [Ends; D] {

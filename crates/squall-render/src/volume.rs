@@ -1,6 +1,6 @@
 //! Three-dimensional smoke and fire: rays through the volume, front to back, with light, shadow and glow.
 //!
-//! Emission and absorption with single scattering; the shadows are those of [`crate::light`], softened as several
+//! Emission and absorption with single scattering; the shadows are those of `light`, softened as several
 //! scatterings would (octaves of weaker extinction, Wrenninge et al. 2013).
 
 use crate::color::{Background, NOT_FINITE, Rgb};

@@ -77,10 +77,8 @@ fn a_trace_too_thin_to_see_is_leapt_over_like_nothing() {
     let (clean, style) = (puff(n), SmokeStyle::new(1.0));
     // The longest way through leads over 70 cells.
     let traces: Vec<f32> = clean.iter().map(|v| v.max(2e-6)).collect();
-    let filled = |density: &[f32]| {
-        let volume = Volume::new(density, [n; 3], [1.0 / 40.0; 3]).unwrap();
-        LitVolume::new(&volume, None, &style).filled
-    };
+    let filled =
+        |density: &[f32]| LitVolume::new(&Volume::new(density, [n; 3], [1.0 / 40.0; 3]).unwrap(), None, &style).filled;
     assert_eq!(filled(&traces), filled(&clean));
     assert!(filled(&clean).contains(&false));
     let thick: Vec<f32> = clean.iter().map(|v| v.max(1e-3)).collect();

@@ -1,6 +1,6 @@
 //! Values between the cells.
 //!
-//! Sampling works on chunks of up to [`CHUNK`] cells of an x-row. A point is given as a displacement from its cell, in
+//! Sampling works on chunks of up to 128 cells of an x-row. A point is given as a displacement from its cell, in
 //! cells: `cell = i + floor(d)`, `fraction = d - floor(d)`, which has the same rounding wherever the cell lies. All fields
 //! at one location share the places of the low corners in memory and the fractions.
 

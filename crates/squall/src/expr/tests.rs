@@ -137,19 +137,3 @@ fn hostile_texts_are_refused_without_overflow() {
     assert_eq!(value(&format!("{}1", "-".repeat(998))), 1.0);
     assert!(Expr::parse(&"1".repeat(1001), &[]).is_err());
 }
-
-#[test]
-#[ignore = "a measurement: cargo test -p squall --release -- --ignored --nocapture speed"]
-fn speed_of_simple_expressions() {
-    let e = Expr::parse("0.5*x + y*density - t*x + 0.25", &vars("x y t density")).unwrap();
-    let operations = 7.0;
-    let inputs = [Lanes::splat(0.1), Lanes::splat(0.2), Lanes::splat(0.3), Lanes::splat(0.4)];
-    let start = std::time::Instant::now();
-    let rounds = 200_000;
-    for _ in 0..rounds {
-        std::hint::black_box(e.eval(std::hint::black_box(&inputs)));
-    }
-    let rate = operations * (rounds * LANES) as f64 / start.elapsed().as_secs_f64();
-    println!("{:.0} million operations per second", rate / 1e6);
-    assert!(rate > 1e8);
-}

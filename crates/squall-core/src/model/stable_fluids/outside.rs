@@ -141,8 +141,11 @@ impl<const D: usize> Simulation for StableFluids<D> {
         visitor.integer("steps", &mut self.clock.steps);
         visitor.real("time", &mut self.clock.time);
         visitor.real("last_dt", &mut self.clock.last_dt);
-        // Ghosts and last faces belong to the state: whole arrays are shown.
-        let mut show = |name: &str, field: &mut Field<D>| visitor.array(name, field.data_mut());
+        // Whole arrays, as last faces lie behind the cells; ghosts up to date, so that equal states are equal bytes.
+        let mut show = |name: &str, field: &mut Field<D>| {
+            field.fill_halo();
+            visitor.array(name, field.data_mut());
+        };
         self.velocity.iter_mut().for_each(|f| show("velocity", f));
         self.carrier.iter_mut().for_each(|f| show("carrier", f));
         self.carrier_before.iter_mut().for_each(|f| show("carrier_before", f));

@@ -11,6 +11,7 @@ use crate::advect::{self, Flow};
 use crate::diffuse::DiffusionScheme;
 use crate::field::Field;
 use crate::force::Moment;
+use crate::grid::At;
 use crate::ops;
 use crate::project::{Projected, project, subtract_centered_gradient};
 
@@ -59,6 +60,7 @@ impl<const D: usize> StableFluids<D> {
         let scratch = scratch.as_mut().expect("allocated at the start");
         let mut fields: SmallVec<[&mut Field<D>; 16]> = SmallVec::new();
         if what != Carried::Substances {
+            velocity.iter_mut().enumerate().for_each(|(a, u)| u.relabel(At::Center, grid.transported_velocity_ends(a)));
             fields.extend(velocity.iter_mut());
         }
         if what != Carried::Velocity {
@@ -72,6 +74,7 @@ impl<const D: usize> StableFluids<D> {
         };
         advect::advect(options.advection, flow, dt, &mut fields, scratch);
         drop(fields);
+        velocity.iter_mut().enumerate().for_each(|(a, u)| u.relabel(At::Center, grid.velocity_ends(a)));
         if what != Carried::Substances && options.filter > 0.0 {
             for u in &mut *velocity {
                 remove_shortest_waves(u, options.filter, scratch.lend().0);
