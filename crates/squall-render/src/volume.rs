@@ -249,10 +249,18 @@ impl<'a> LitVolume<'a> {
                 step += leap;
                 continue;
             }
-            let [density, sun, sky, heat] = self.sample(base, fraction);
+            let corners = self.corners(base, fraction);
+            let density = corners.mean(|i| positive(self.density[i]));
+            let heat = self.flame.as_ref().map_or(0.0, |flame| corners.mean(|i| positive(flame.0[i])));
             if !density.is_finite() || !heat.is_finite() {
                 return [NOT_FINITE[0], NOT_FINITE[1], NOT_FINITE[2], 1.0];
             }
+            // Next to smoke many samples have none: what light falls there does not matter.
+            if density == 0.0 && heat == 0.0 {
+                step += 1;
+                continue;
+            }
+            let [sun, sky] = [0, 1].map(|which| LEVEL * corners.mean(|i| f32::from(self.light[i][which])));
             let passed = (-style.kappa * density * ds).exp();
             let opacity = through * (1.0 - passed);
             for c in 0..3 {
@@ -301,27 +309,42 @@ impl<'a> LitVolume<'a> {
         Some((steps.clamp(0.0, 1e6)) as usize + 1)
     }
 
+    /// The eight cells around a place and how much each counts there.
     #[inline(always)]
-    fn sample(&self, base: [usize; 3], f: [f32; 3]) -> [f32; 4] {
+    fn corners(&self, base: [usize; 3], f: [f32; 3]) -> Corners {
         let stride = [1, self.cells[0], self.cells[0] * self.cells[1]];
-        let i = base[0] + base[1] * stride[1] + base[2] * stride[2];
+        let first = base[0] + base[1] * stride[1] + base[2] * stride[2];
         // On the last cell the next one is the same one.
         let [dx, dy, dz]: [usize; 3] = std::array::from_fn(|a| if base[a] + 1 < self.cells[a] { stride[a] } else { 0 });
-        let value = |i: usize| -> [f32; 4] {
-            let [sun, sky] = self.light[i];
-            let heat = self.flame.as_ref().map_or(0.0, |flame| flame.0[i]);
-            // What is not finite stays so, for the ray to notice.
-            let positive = |v: f32| if v < 0.0 && v.is_finite() { 0.0 } else { v };
-            [positive(self.density[i]), f32::from(sun) * LEVEL, f32::from(sky) * LEVEL, positive(heat)]
-        };
-        let lerp = |a: [f32; 4], b: [f32; 4], t: f32| -> [f32; 4] { std::array::from_fn(|c| a[c] + t * (b[c] - a[c])) };
-        let quad = |i: usize| {
-            let (low, high) = (lerp(value(i), value(i + dx), f[0]), lerp(value(i + dy), value(i + dy + dx), f[0]));
-            lerp(low, high, f[1])
-        };
-        let (near, far) = (quad(i), quad(i + dz));
-        lerp(near, far, f[2])
+        let ([x, y, z], [u, v, w]) = (f, f.map(|f| 1.0 - f));
+        let (far, near) = (first, first + dz);
+        Corners {
+            cells: [far, far + dx, far + dy, far + dx + dy, near, near + dx, near + dy, near + dx + dy],
+            shares: [u * v * w, x * v * w, u * y * w, x * y * w, u * v * z, x * v * z, u * y * z, x * y * z],
+        }
     }
+}
+
+struct Corners {
+    cells: [usize; 8],
+    shares: [f32; 8],
+}
+
+impl Corners {
+    #[inline(always)]
+    fn mean(&self, value: impl Fn(usize) -> f32) -> f32 {
+        let mut sum = 0.0;
+        for k in 0..8 {
+            sum += self.shares[k] * value(self.cells[k]);
+        }
+        sum
+    }
+}
+
+/// What is not finite stays so, for the ray to notice.
+#[inline(always)]
+fn positive(v: f32) -> f32 {
+    if v < 0.0 && v > f32::NEG_INFINITY { 0.0 } else { v }
 }
 
 fn coordinates(i: usize, cells: [usize; 3]) -> [usize; 3] {
