@@ -70,9 +70,9 @@
 //! | [`sample`], [`trace`], [`advect`] | values between cells, paths of the flow, transport |
 //! | [`ops`] | divergence, sums, maxima |
 //! | [`poisson`], [`diffuse`], [`mod@project`] | direct solvers, diffusion, the divergence-free part of a field |
-//! | [`force`] | what acts on a fluid |
+//! | [`force`], [`shape`] | what acts on a fluid, what is inside of what |
 //! | [`model`] | whole time steps |
-//! | [`clock`], [`report`], [`sim`] | time, what happened, what others see |
+//! | [`clock`], [`report`], [`sim`], [`volume`] | time, what happened, what others see |
 
 pub mod advect;
 pub mod clock;
@@ -89,8 +89,10 @@ pub mod project;
 pub mod report;
 pub mod rows;
 pub mod sample;
+pub mod shape;
 pub mod sim;
 pub mod trace;
+pub mod volume;
 
 /// The number type of fields. Time, sums and norms are `f64`.
 pub type Real = f32;
@@ -100,4 +102,6 @@ pub use field::{Field, OutOfMemory, VectorField};
 pub use grid::{At, Axis, End, Ends, Grid, Side};
 pub use layout::{HALO, Layout, Row};
 pub use report::{SolveReport, StepReport, Timings};
+pub use shape::Shape;
 pub use sim::{FieldInfo, NotFinite, Simulation, StateVisitor};
+pub use volume::Volume;
