@@ -138,7 +138,7 @@ impl<const D: usize> Diffuser<D> {
 /// The mean over all prescribed values.
 fn mean_value(ends: &[Ends]) -> f64 {
     let both = ends.iter().flat_map(|ends| match *ends {
-        Ends::Periodic => [End::Flat; 2],
+        Ends::Periodic | Ends::Unbounded(_) => [End::Flat; 2],
         Ends::Bounded { lo, hi } => [lo, hi],
     });
     let (mut sum, mut count) = (0.0, 0.0);

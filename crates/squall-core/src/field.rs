@@ -1,7 +1,7 @@
 //! Values on a grid.
 
 use crate::grid::{At, Ends, Grid};
-use crate::layout::{Layout, Row};
+use crate::layout::{Layout, MAX_TILE, Row, SLACK};
 use crate::{Real, rows};
 
 /// The machine has not enough memory for a field.
@@ -12,6 +12,20 @@ pub struct OutOfMemory {
     pub cells: Vec<usize>,
     /// Size of the allocation that failed.
     pub bytes: usize,
+}
+
+fn out_of_memory<const D: usize, T>(layout: &Layout<D>) -> OutOfMemory {
+    OutOfMemory { cells: vec![layout.cell_count()], bytes: layout.storage() * size_of::<T>() }
+}
+
+/// Room for the copy of one row of a tile.
+#[derive(Clone, Copy, Debug)]
+pub struct Pad<T = Real>([T; MAX_TILE]);
+
+impl<T: Copy + Default> Default for Pad<T> {
+    fn default() -> Self {
+        Pad([T::default(); MAX_TILE])
+    }
 }
 
 /// One value per cell, with ghost cells around the box.
@@ -30,22 +44,26 @@ pub struct Field<const D: usize, T = Real> {
 }
 
 impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
-    /// A field of zeros.
+    /// A field of zeros on a box.
     pub fn new(cells: [usize; D], at: At, ends: [Ends; D]) -> Result<Self, OutOfMemory> {
-        let layout = Layout::dense(cells);
+        Field::on(&Layout::dense(cells), at, ends)
+    }
+
+    /// A field of zeros on a box or on tiles.
+    pub fn on(layout: &Layout<D>, at: At, ends: [Ends; D]) -> Result<Self, OutOfMemory> {
+        let layout = layout.clone();
         let mut data = Vec::new();
-        data.try_reserve_exact(layout.storage())
-            .map_err(|_| OutOfMemory { cells: cells.to_vec(), bytes: layout.storage() * size_of::<T>() })?;
+        data.try_reserve_exact(layout.storage()).map_err(|_| out_of_memory::<D, T>(&layout))?;
         data.resize(layout.storage(), T::default());
         Ok(Field { layout, at, ends, ghosts_filled: false, data })
     }
 
     /// A field of zeros of the same shape, at the same place, with the same ends.
     pub fn like(other: &Self) -> Result<Self, OutOfMemory> {
-        Field::new(other.cells(), other.at, other.ends)
+        Field::on(&other.layout, other.at, other.ends)
     }
 
-    /// Cells along each axis.
+    /// Cells along each axis, of the box or of one tile.
     pub fn cells(&self) -> [usize; D] {
         self.layout.cells()
     }
@@ -87,13 +105,42 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
 
     /// The values of one x-row.
     #[inline(always)]
-    pub fn row(&self, row: Row<D>) -> &[T] {
-        &self.data[row.start..row.start + self.layout.cells()[0]]
+    pub fn row(&self, row: Row<'_, D>) -> &[T] {
+        let n = self.layout.cells()[0];
+        debug_assert!(!row.on_tiles() || row.index[0] as usize % n == 0, "rows of tiles lie together whole only");
+        &self.data[row.start..row.start + n]
+    }
+
+    /// The row one cell further along axis `a`. Along x on tiles it is a copy in `pad`, as half of it lies in the next tile.
+    #[inline(always)]
+    pub fn up<'a>(&'a self, row: Row<'_, D>, a: usize, pad: &'a mut Pad<T>) -> &'a [T] {
+        if a > 0 || !row.on_tiles() {
+            return self.row(row.up(a));
+        }
+        let here = self.row(row);
+        let out = &mut pad.0[..here.len()];
+        out[..here.len() - 1].copy_from_slice(&here[1..]);
+        out[here.len() - 1] = self.data[row.shifted(0, here.len() as isize).start];
+        out
+    }
+
+    /// The row one cell back along axis `a`. Along x on tiles it is a copy in `pad`.
+    #[inline(always)]
+    pub fn down<'a>(&'a self, row: Row<'_, D>, a: usize, pad: &'a mut Pad<T>) -> &'a [T] {
+        if a > 0 || !row.on_tiles() {
+            return self.row(row.down(a));
+        }
+        let here = self.row(row);
+        let out = &mut pad.0[..here.len()];
+        out[1..].copy_from_slice(&here[..here.len() - 1]);
+        let before = row.shifted(0, -(here.len() as isize)).start + here.len() - 1;
+        out[0] = self.data[before];
+        out
     }
 
     /// The values of one x-row, to be written.
     #[inline(always)]
-    pub fn row_mut(&mut self, row: Row<D>) -> &mut [T] {
+    pub fn row_mut(&mut self, row: Row<'_, D>) -> &mut [T] {
         self.ghosts_filled = false;
         &mut self.data[row.start..row.start + self.layout.cells()[0]]
     }
@@ -109,7 +156,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         self.data_mut()[at] = value;
     }
 
-    /// The value of a cell or of a ghost cell.
+    /// The value of a cell, of a ghost cell, or of the background where no tile is.
     pub fn get_signed(&self, index: [isize; D]) -> T {
         self.data[self.layout.offset(index)]
     }
@@ -120,7 +167,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     }
 
     /// Calls `f` with every x-row, in parallel.
-    pub fn par_rows(&mut self, f: impl Fn(Row<D>, &mut [T]) + Sync) {
+    pub fn par_rows(&mut self, f: impl Fn(Row<'_, D>, &mut [T]) + Sync) {
         rows::for_each([self], |row, [out]| f(row, out));
     }
 
@@ -130,6 +177,38 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         std::mem::swap(&mut self.data, &mut other.data);
         let same = self.at == other.at && self.ends == other.ends;
         (self.ghosts_filled, other.ghosts_filled) = (same && other.ghosts_filled, same && self.ghosts_filled);
+    }
+
+    /// Moves the field to another set of tiles. Tiles in both keep their values, new ones begin with `fresh`.
+    pub fn move_to(&mut self, layout: &Layout<D>, fresh: T) -> Result<(), OutOfMemory> {
+        let (Some(old), Some(new)) = (self.layout.as_tiles(), layout.as_tiles()) else {
+            panic!("only fields on tiles move");
+        };
+        let mut data = Vec::new();
+        data.try_reserve_exact(layout.storage()).map_err(|_| out_of_memory::<D, T>(layout))?;
+        data.resize(layout.storage(), fresh);
+        let tile = layout.cell_count() / new.coords().len();
+        data[SLACK..][..tile].copy_from_slice(&self.data[SLACK..][..tile]);
+        for (t, &coords) in new.coords().iter().enumerate() {
+            if let Some(o) = old.find(coords) {
+                let (from, to) = (SLACK + (o + 1) * tile, SLACK + (t + 1) * tile);
+                data[to..to + tile].copy_from_slice(&self.data[from..from + tile]);
+            }
+        }
+        self.data = data;
+        self.layout = layout.clone();
+        self.ghosts_filled = false;
+        Ok(())
+    }
+
+    /// Becomes a field of zeros on another layout; for scratch.
+    pub fn reset_on(&mut self, layout: &Layout<D>) -> Result<(), OutOfMemory> {
+        self.data.clear();
+        self.data.try_reserve_exact(layout.storage()).map_err(|_| out_of_memory::<D, T>(layout))?;
+        self.data.resize(layout.storage(), T::default());
+        self.layout = layout.clone();
+        self.ghosts_filled = false;
+        Ok(())
     }
 
     /// Copies the cells, without ghosts, x fastest, into `out`.
@@ -145,8 +224,8 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         let nx = self.cells()[0];
         assert_eq!(values.len(), self.layout.rows() * nx, "one value per cell");
         for (r, v) in values.chunks_exact(nx).enumerate() {
-            let row = self.layout.row(r);
-            self.row_mut(row).copy_from_slice(v);
+            let start = self.layout.row(r).start;
+            self.data_mut()[start..start + nx].copy_from_slice(v);
         }
     }
 }
@@ -157,9 +236,9 @@ impl<const D: usize> Field<D> {
     pub fn set_from(&mut self, grid: &Grid<D>, f: impl Fn([f64; D]) -> f64 + Sync) {
         let at = self.at;
         self.par_rows(|row, out| {
-            let mut index = row.index.map(|i| i as usize);
+            let mut index = row.index;
             for (x, v) in out.iter_mut().enumerate() {
-                index[0] = x;
+                index[0] = row.index[0] + x as isize;
                 *v = f(grid.position(at, index)) as Real;
             }
         });

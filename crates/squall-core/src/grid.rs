@@ -29,6 +29,8 @@ pub enum Axis<const D: usize> {
         /// The far end.
         hi: Side<D>,
     },
+    /// No ends: the grid goes wherever the fluid goes, in tiles; the cell count says only how much is looked at.
+    Unbounded,
 }
 
 /// One end of a bounded axis.
@@ -76,6 +78,8 @@ pub enum Ends {
         /// The far end.
         hi: End,
     },
+    /// No ends: where no cells are, the field has this value.
+    Unbounded(Real),
 }
 
 /// What a field does at one end of an axis.
@@ -133,7 +137,7 @@ impl<const D: usize> Grid<D> {
     }
 
     /// Where the value of cell `index` lives, in metres.
-    pub fn position(&self, at: At, index: [usize; D]) -> [f64; D] {
+    pub fn position(&self, at: At, index: [isize; D]) -> [f64; D] {
         std::array::from_fn(|a| {
             let shift = if at == At::Face(a) { 0.0 } else { 0.5 };
             self.origin[a] + (index[a] as f64 + shift) * self.spacing[a]

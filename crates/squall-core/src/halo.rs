@@ -1,9 +1,9 @@
 //! Ghost cells: the one file that knows what each kind of boundary means for values at each location.
 
 use crate::Real;
-use crate::field::Field;
+use crate::field::{Field, Pad};
 use crate::grid::{At, Axis, End, Ends, Grid, Side};
-use crate::layout::{HALO, Layout};
+use crate::layout::{HALO, Layout, SLACK};
 use crate::rows;
 
 impl<const D: usize> Grid<D> {
@@ -14,6 +14,7 @@ impl<const D: usize> Grid<D> {
             Side::Open => End::Value(0.0),
         };
         self.axes.map(|axis| match axis {
+            Axis::Unbounded => Ends::Unbounded(0.0),
             Axis::Periodic => Ends::Periodic,
             Axis::Bounded { lo, hi } => Ends::Bounded { lo: end(lo), hi: end(hi) },
         })
@@ -29,6 +30,7 @@ impl<const D: usize> Grid<D> {
                 Side::NoSlip { velocity } | Side::Inflow { velocity } => End::Value(velocity[c]),
             };
             match self.axes[a] {
+                Axis::Unbounded => Ends::Unbounded(0.0),
                 Axis::Periodic => Ends::Periodic,
                 Axis::Bounded { lo, hi } => Ends::Bounded { lo: end(lo), hi: end(hi) },
             }
@@ -58,6 +60,7 @@ impl<const D: usize> Grid<D> {
             Side::Inflow { .. } | Side::Open => End::Value(outside),
         };
         self.axes.map(|axis| match axis {
+            Axis::Unbounded => Ends::Unbounded(outside),
             Axis::Periodic => Ends::Periodic,
             Axis::Bounded { lo, hi } => Ends::Bounded { lo: end(lo), hi: end(hi) },
         })
@@ -69,14 +72,21 @@ impl<const D: usize> Field<D> {
     /// Who needs ghosts calls this first, who changes values need not.
     ///
     /// Axis after axis, each including the ghosts of the axes before it, so that corners are filled too. Along its own
-    /// axis a staggered field keeps its first and last face when the axis is bounded: those are values, not ghosts.
+    /// axis a staggered field keeps its first and last face when the axis is bounded: those are values, not ghosts. On
+    /// tiles there is only the background to fill.
     pub fn fill_halo(&mut self) {
-        if !self.ghosts_filled {
+        if self.ghosts_filled {
+            return;
+        }
+        if let Ends::Unbounded(outside) = self.ends()[0] {
+            let tile = self.layout().cells()[0].pow(D as u32);
+            self.data[SLACK..][..tile].fill(outside);
+        } else {
             for a in 0..D {
                 self.fill_axis(a);
             }
-            self.ghosts_filled = true;
         }
+        self.ghosts_filled = true;
     }
 
     /// Makes this field, which lives on the faces across axis `a`, the mean of the centred values on both sides. Where an
@@ -84,7 +94,8 @@ impl<const D: usize> Field<D> {
     pub fn set_face_means(&mut self, cells: &Field<D>, a: usize) {
         self.relabel(At::Face(a), cells.ends());
         self.par_rows(|row, face| {
-            let (low, high) = (cells.row(row.down(a)), cells.row(row));
+            let mut pad = Pad::default();
+            let (low, high) = (cells.down(row, a, &mut pad), cells.row(row));
             for x in 0..face.len() {
                 face[x] = 0.5 * (low[x] + high[x]);
             }
@@ -92,6 +103,7 @@ impl<const D: usize> Field<D> {
         // The last face lies behind the cells.
         let n = self.cells()[a] as isize;
         match cells.ends()[a] {
+            Ends::Unbounded(_) => {}
             Ends::Periodic => self.copy_slab(a, &Ghost { from: 0, to: n, scale: 1.0, shift: 0.0 }),
             Ends::Bounded { lo, hi } => {
                 if let End::Value(b) = lo {
@@ -111,7 +123,8 @@ impl<const D: usize> Field<D> {
     pub fn subtract_face_gradient(&mut self, q: &Field<D>, a: usize, h: f64) {
         let inv_h = (1.0 / h) as Real;
         self.par_rows(|row, face| {
-            let (low, high) = (q.row(row.down(a)), q.row(row));
+            let mut pad = Pad::default();
+            let (low, high) = (q.down(row, a, &mut pad), q.row(row));
             for x in 0..face.len() {
                 face[x] -= inv_h * (high[x] - low[x]);
             }
@@ -119,7 +132,7 @@ impl<const D: usize> Field<D> {
         if let Ends::Bounded { hi: End::Flat, .. } = self.ends()[a] {
             let n = self.cells()[a] as isize;
             let below = self.layout().stride()[a];
-            let layout = *self.layout();
+            let layout = self.layout().clone();
             slab_runs(&layout, a, n, |start, run| {
                 for at in start..start + run {
                     self.data[at] -= inv_h * (q.data[at] - q.data[at - below]);
@@ -130,21 +143,24 @@ impl<const D: usize> Field<D> {
 
     /// Sets the last faces of a staggered field on a bounded axis, which are stored behind the cells.
     pub(crate) fn set_last_faces(&mut self, grid: &Grid<D>, f: &impl Fn([f64; D]) -> f64) {
-        let (At::Face(a), layout) = (self.at(), *self.layout()) else { return };
+        let (At::Face(a), layout) = (self.at(), self.layout().clone()) else { return };
+        if layout.as_tiles().is_some() {
+            return;
+        }
         let n = self.cells()[a];
         for row in (0..layout.rows()).map(|r| layout.row(r)).filter(|row| a == 0 || row.index[a] == 0) {
-            let mut index = row.index.map(|i| i as usize);
-            index[a] = n;
+            let mut index = row.index;
+            index[a] = n as isize;
             for x in if a == 0 { n..n + 1 } else { 0..self.cells()[0] } {
-                index[0] = x;
-                self.data[layout.offset(index.map(|i| i as isize))] = f(grid.position(At::Face(a), index)) as Real;
+                index[0] = x as isize;
+                self.data[layout.offset(index)] = f(grid.position(At::Face(a), index)) as Real;
             }
         }
     }
 
     /// Sets the values with index `i` along axis `a` from their places in memory.
     fn set_slab(&mut self, a: usize, i: isize, value: impl Fn(usize) -> Real) {
-        let layout = *self.layout();
+        let layout = self.layout().clone();
         slab_runs(&layout, a, i, |start, run| {
             for at in start..start + run {
                 self.data[at] = value(at);
@@ -173,7 +189,7 @@ impl<const D: usize> Field<D> {
 
     /// Cells with index `to` along axis `a` become `scale` times the cells with index `from`, plus `shift`.
     fn copy_slab(&mut self, a: usize, &Ghost { from, to, scale, shift }: &Ghost) {
-        let layout = *self.layout();
+        let layout = self.layout().clone();
         let distance = (from - to) * layout.stride()[a] as isize;
         slab_runs(&layout, a, to, |t, run| {
             let s = t.wrapping_add_signed(distance);
@@ -212,6 +228,7 @@ impl Ghost {
         // Layer by layer: with one cell along the axis the second ghost mirrors the first on the other side.
         for g in 1..=HALO as isize {
             match ends {
+                Ends::Unbounded(_) => {}
                 Ends::Periodic => {
                     add((-g).rem_euclid(n), -g, 1.0, 0.0);
                     add((n + g - 1).rem_euclid(n), n + g - 1, 1.0, 0.0);

@@ -1,8 +1,20 @@
 //! Which cells exist and where their values lie in memory.
 //!
 //! Kernels work on x-rows: they ask a field for the slice that belongs to a [`Row`], and reach neighbours along the
-//! other axes through [`Row::up`] and [`Row::down`]. Nothing else in the code knows strides, so that a layout of many
-//! tiles can stand beside the one dense box.
+//! other axes through [`Row::up`] and [`Row::down`]. Nothing else in the code knows strides. There are two layouts:
+//!
+//! | layout | cells | rows | beyond its cells |
+//! |---|---|---|---|
+//! | one box | a fixed box | as long as the box | [`HALO`] stored ghost cells all around |
+//! | many tiles | any set of cubes ([`tile_width`] cells a side) | as long as a tile | the value of one shared background tile |
+//!
+//! Tiles have no ghosts: a row knows the rows beside it, in its own tile or the next one, through a table. So nothing has
+//! to be filled and nothing can be stale. Neighbours along x are not contiguous in memory there; [`Field::up`] and
+//! [`Field::down`](crate::Field::down) lend a padded copy.
+//!
+//! [`Field::up`]: crate::Field::up
+
+use std::sync::Arc;
 
 /// Ghost cells stored on each side of a box: enough for a cubic stencil or a fourth difference.
 pub const HALO: usize = 2;
@@ -10,25 +22,58 @@ pub const HALO: usize = 2;
 /// Unused values before the first and after the last stored cell, so that a wide load may start or end outside.
 pub(crate) const SLACK: usize = 16;
 
-/// One dense box of cells with [`HALO`] ghost cells all around, x fastest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Cells along each side of a tile: 16 in 3D, 32 in 2D.
+pub const fn tile_width<const D: usize>() -> usize {
+    if D == 3 { 16 } else { MAX_TILE }
+}
+
+/// The longest row of a tile.
+pub(crate) const MAX_TILE: usize = 32;
+
+/// Which cells exist: one dense box with [`HALO`] ghost cells all around, or many tiles; x fastest.
+#[derive(Clone, Debug)]
 pub struct Layout<const D: usize> {
+    /// Of the box, or of one tile.
     cells: [usize; D],
     stride: [usize; D],
     len: usize,
+    tiles: Option<Arc<Tiles<D>>>,
+}
+
+impl<const D: usize> PartialEq for Layout<D> {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.tiles, &other.tiles) {
+            (None, None) => self.cells == other.cells,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a.coords == b.coords,
+            _ => false,
+        }
+    }
+}
+
+/// A set of tiles, in Morton order, with a table of neighbours.
+#[derive(Debug)]
+pub struct Tiles<const D: usize> {
+    /// Place of each tile, in tiles from cell 0. Its values are those of slot `index + 1`; slot 0 is the background.
+    coords: Vec<[i32; D]>,
+    keys: Vec<u64>,
+    /// For each slot the slots of the 3^D tiles around it, itself in the middle, x fastest; 0 where there is none.
+    around: Vec<u32>,
 }
 
 /// One x-row of cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row<const D: usize> {
-    /// Index of the row's first cell; entry 0 is 0 unless the row was shifted along x.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a, const D: usize> {
+    /// Index of the row's first cell; on a box entry 0 is 0 unless the row was shifted along x.
     pub index: [isize; D],
     pub(crate) start: usize,
     stride: [usize; D],
+    tiles: Option<&'a Tiles<D>>,
+    /// The tile's slot; 0 on a box.
+    slot: u32,
 }
 
-impl<const D: usize> Row<D> {
-    /// The row one cell further along axis `a` (for x: the same row shifted by one cell).
+impl<const D: usize> Row<'_, D> {
+    /// The row one cell further along axis `a` (for x, on a box only: the same row shifted by one cell).
     #[inline(always)]
     pub fn up(self, a: usize) -> Self {
         self.shifted(a, 1)
@@ -40,12 +85,44 @@ impl<const D: usize> Row<D> {
         self.shifted(a, -1)
     }
 
-    /// The row `by` cells along axis `a`; the halo allows two cells either way.
+    /// The row `by` cells along axis `a`. The halo of a box allows two cells either way; a tile allows its own width, and
+    /// for x only whole tiles.
     #[inline(always)]
     pub fn shifted(mut self, a: usize, by: isize) -> Self {
+        if let Some(tiles) = self.tiles {
+            let width = tile_width::<D>() as isize;
+            let moved = (self.index[a] & (width - 1)) + by;
+            let step = moved.div_euclid(width);
+            if step != 0 {
+                debug_assert!(step.abs() == 1, "rows reach one tile far");
+                let next = tiles.beside(self.slot, a, step > 0);
+                let tile = width.pow(D as u32);
+                self.start = self.start.wrapping_add_signed(
+                    (next as isize - self.slot as isize) * tile - step * width * self.stride[a] as isize,
+                );
+                self.slot = next;
+            }
+        }
         self.index[a] += by;
         self.start = self.start.wrapping_add_signed(by * self.stride[a] as isize);
         self
+    }
+
+    /// Whether the row's cells exist; on a box always.
+    #[inline(always)]
+    pub fn exists(&self) -> bool {
+        self.tiles.is_none() || self.slot != 0
+    }
+
+    /// The number of the row's tile in the order of [`Tiles::coords`]; `None` on a box or where no tile is.
+    #[inline(always)]
+    pub fn tile(&self) -> Option<usize> {
+        (self.tiles.is_some() && self.slot != 0).then(|| self.slot as usize - 1)
+    }
+
+    #[inline(always)]
+    pub(crate) fn on_tiles(&self) -> bool {
+        self.tiles.is_some()
     }
 }
 
@@ -57,17 +134,39 @@ impl<const D: usize> Layout<D> {
             stride[a] = stride[a - 1] * (cells[a - 1] + 2 * HALO);
         }
         let len = stride[D - 1] * (cells[D - 1] + 2 * HALO) + 2 * SLACK;
-        Layout { cells, stride, len }
+        Layout { cells, stride, len, tiles: None }
     }
 
-    /// Bytes one `f32` field of this many cells takes, without building anything; saturates instead of overflowing.
+    /// The tiles with these coordinates, in tiles from cell 0: tile `c` holds the cells from `width c` on. The order does
+    /// not matter, and the same tile may be named more than once. There must be at least one.
+    pub fn tiles(coords: impl IntoIterator<Item = [i32; D]>) -> Self {
+        let width = tile_width::<D>();
+        let tiles = Tiles::new(coords);
+        assert!(!tiles.coords.is_empty(), "at least one tile");
+        let len = (tiles.coords.len() + 1) * width.pow(D as u32) + 2 * SLACK;
+        let stride = std::array::from_fn(|a| width.pow(a as u32));
+        Layout { cells: [width; D], stride, len, tiles: Some(Arc::new(tiles)) }
+    }
+
+    /// Bytes one `f32` field of a box of this many cells takes, without building anything; saturates instead of
+    /// overflowing.
     pub fn bytes(cells: [usize; D]) -> u64 {
         cells.iter().fold(4u64, |b, &n| b.saturating_mul(n as u64 + 2 * HALO as u64))
     }
 
-    /// Cells along each axis.
+    /// Cells along each axis: of the box, or of one tile.
     pub fn cells(&self) -> [usize; D] {
         self.cells
+    }
+
+    /// How many cells exist.
+    pub fn cell_count(&self) -> usize {
+        self.rows() * self.cells[0]
+    }
+
+    /// The tiles, if this is a layout of tiles.
+    pub fn as_tiles(&self) -> Option<&Tiles<D>> {
+        self.tiles.as_deref()
     }
 
     /// Number of stored values, ghost cells and slack included.
@@ -75,34 +174,133 @@ impl<const D: usize> Layout<D> {
         self.len
     }
 
-    /// Distance in memory between neighbours along each axis.
+    /// Distance in memory between neighbours along each axis, within the box or the tile.
     pub(crate) fn stride(&self) -> [usize; D] {
         self.stride
     }
 
+    /// Where the values of the first row lie.
+    pub(crate) fn first(&self) -> usize {
+        self.row(0).start
+    }
+
     /// Number of x-rows.
     pub fn rows(&self) -> usize {
+        self.rows_per_part() * self.tiles.as_ref().map_or(1, |t| t.coords.len())
+    }
+
+    /// Rows of the box or of one tile.
+    pub(crate) fn rows_per_part(&self) -> usize {
         self.cells[1..].iter().product()
     }
 
-    /// The `r`-th x-row, counted with y fastest.
+    /// The `r`-th x-row: of a box counted with y fastest; of tiles one tile after the other.
     #[inline]
-    pub fn row(&self, mut r: usize) -> Row<D> {
+    pub fn row(&self, mut r: usize) -> Row<'_, D> {
         let mut index = [0; D];
         for a in 1..D {
             index[a] = (r % self.cells[a]) as isize;
             r /= self.cells[a];
         }
-        Row { index, start: self.offset(index), stride: self.stride }
+        let Some(tiles) = self.tiles.as_deref() else {
+            return Row { index, start: self.offset(index), stride: self.stride, tiles: None, slot: 0 };
+        };
+        let start = self.in_slot(r as u32 + 1, index);
+        for a in 0..D {
+            index[a] += tiles.coords[r][a] as isize * self.cells[a] as isize;
+        }
+        Row { index, start, stride: self.stride, tiles: Some(tiles), slot: r as u32 + 1 }
     }
 
-    /// Where the value of a cell lies; ghost cells have indices below 0 or from the cell count on.
+    /// Where the value of a cell lies. In a box, ghost cells have indices below 0 or from the cell count on; where no tile
+    /// is, it is the background's.
     #[inline]
     pub(crate) fn offset(&self, index: [isize; D]) -> usize {
-        let mut at = SLACK;
-        for a in 0..D {
-            at += (index[a] + HALO as isize) as usize * self.stride[a];
-        }
-        at
+        let Some(tiles) = &self.tiles else {
+            let mut at = SLACK;
+            for a in 0..D {
+                at += (index[a] + HALO as isize) as usize * self.stride[a];
+            }
+            return at;
+        };
+        let width = self.cells[0] as isize;
+        let slot = tiles.slot(index.map(|i| i.div_euclid(width) as i32));
+        self.in_slot(slot, index.map(|i| i.rem_euclid(width)))
     }
+
+    #[inline]
+    pub(crate) fn in_slot(&self, slot: u32, local: [isize; D]) -> usize {
+        let tile = self.cells[0].pow(D as u32);
+        SLACK + slot as usize * tile + (0..D).map(|a| local[a] as usize * self.stride[a]).sum::<usize>()
+    }
+}
+
+impl<const D: usize> Tiles<D> {
+    fn new(coords: impl IntoIterator<Item = [i32; D]>) -> Self {
+        let mut keyed: Vec<(u64, [i32; D])> = coords.into_iter().map(|c| (key(c), c)).collect();
+        keyed.sort_unstable_by_key(|&(key, _)| key);
+        keyed.dedup_by_key(|&mut (key, _)| key);
+        let (keys, coords): (Vec<u64>, Vec<[i32; D]>) = keyed.into_iter().unzip();
+        let mut tiles = Tiles { coords, keys, around: vec![0; 3usize.pow(D as u32)] };
+        for t in 0..tiles.coords.len() {
+            for n in 0..3i32.pow(D as u32) {
+                let mut c = tiles.coords[t];
+                for a in 0..D {
+                    c[a] += n / 3i32.pow(a as u32) % 3 - 1;
+                }
+                let slot = tiles.slot(c);
+                tiles.around.push(slot);
+            }
+        }
+        tiles
+    }
+
+    /// Place of each tile, in tiles from cell 0, in the order in which they are stored.
+    pub fn coords(&self) -> &[[i32; D]] {
+        &self.coords
+    }
+
+    /// The number of a tile in the order of [`Tiles::coords`].
+    pub fn find(&self, coords: [i32; D]) -> Option<usize> {
+        self.keys.binary_search(&key(coords)).ok()
+    }
+
+    /// Whether the tile beside tile `t` along axis `a` exists.
+    pub fn has_beside(&self, t: usize, a: usize, upper: bool) -> bool {
+        self.beside(t as u32 + 1, a, upper) != 0
+    }
+
+    fn slot(&self, coords: [i32; D]) -> u32 {
+        self.find(coords).map_or(0, |t| t as u32 + 1)
+    }
+
+    /// The slots of the 3^D tiles around a slot, x fastest.
+    #[expect(dead_code, reason = "windows need it next")]
+    pub(crate) fn around(&self, slot: u32) -> &[u32] {
+        let n = 3usize.pow(D as u32);
+        &self.around[slot as usize * n..][..n]
+    }
+
+    #[inline(always)]
+    fn beside(&self, slot: u32, a: usize, upper: bool) -> u32 {
+        let (n, step) = (3usize.pow(D as u32), 3usize.pow(a as u32));
+        let middle = slot as usize * n + n / 2;
+        self.around[if upper { middle + step } else { middle - step }]
+    }
+}
+
+/// Coordinates of tiles lie within this far of zero: 2^20 tiles are 16 million cells.
+const REACH: i64 = 1 << 20;
+
+/// The bits of the coordinates, interleaved, so that tiles that are close in space are mostly close in memory. Tiles
+/// further than `REACH` away share the key of the last one within; the fluid has left the world there.
+fn key<const D: usize>(coords: [i32; D]) -> u64 {
+    let mut key = 0;
+    for a in 0..D {
+        let c = (coords[a] as i64).clamp(-REACH, REACH - 1) + REACH;
+        for bit in 0..21 {
+            key |= (c as u64 >> bit & 1) << (bit * D + a);
+        }
+    }
+    key
 }

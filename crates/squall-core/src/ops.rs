@@ -1,6 +1,6 @@
 //! Operators and reductions on fields.
 
-use crate::field::{Field, VectorField};
+use crate::field::{Field, Pad, VectorField};
 use crate::layout::Row;
 use crate::{Real, rows};
 
@@ -10,13 +10,21 @@ pub fn each<T, const D: usize>(f: impl FnMut(usize) -> T) -> [T; D] {
     std::array::from_fn(f)
 }
 
+/// Of each component the row one cell further along its own axis: the upper faces of a staggered field.
+#[inline(always)]
+pub fn above<'a, const D: usize>(u: &'a VectorField<D>, row: Row<'_, D>, pad: &'a mut Pad) -> [&'a [Real]; D] {
+    let first = u[0].up(row, 0, pad);
+    each(|a| if a == 0 { first } else { u[a].row(row.up(a)) })
+}
+
 /// `div u` at cell centres of a staggered field: the sum over axes of `(u_a(i + e_a) - u_a(i)) / h_a`.
 /// Needs the last face along each axis; leaves the ghosts of `div` alone.
 pub fn divergence<const D: usize>(u: &VectorField<D>, spacing: [f64; D], div: &mut Field<D>) {
     let inv_h = spacing.map(|h| (1.0 / h) as Real);
     div.par_rows(|row, div| {
+        let mut pad = Pad::default();
         let here: [_; D] = each(|a| u[a].row(row));
-        let next: [_; D] = each(|a| u[a].row(row.up(a)));
+        let next = above(u, row, &mut pad);
         for x in 0..div.len() {
             let mut sum = 0.0;
             for a in 0..D {
@@ -30,9 +38,10 @@ pub fn divergence<const D: usize>(u: &VectorField<D>, spacing: [f64; D], div: &m
 /// The largest `|div u|` of a staggered field; NaN or infinite if any is. Needs the last face along each axis.
 pub fn max_divergence<const D: usize>(u: &VectorField<D>, spacing: [f64; D]) -> Real {
     let inv_h = spacing.map(|h| (1.0 / h) as Real);
-    let row_max = |row: Row<D>| {
+    let row_max = |row: Row<'_, D>| {
+        let mut pad = Pad::default();
         let here: [_; D] = each(|a| u[a].row(row));
-        let next: [_; D] = each(|a| u[a].row(row.up(a)));
+        let next = above(u, row, &mut pad);
         let mut most = 0;
         for x in 0..here[0].len() {
             let mut sum: Real = 0.0;
@@ -64,7 +73,7 @@ fn lanes_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
 
 /// The sum of all cells.
 pub fn sum<const D: usize>(a: &Field<D>) -> f64 {
-    let row_sum = |row: Row<D>| {
+    let row_sum = |row: Row<'_, D>| {
         let a = a.row(row);
         lanes_sum(a.len(), |i| a[i] as f64)
     };
@@ -73,7 +82,7 @@ pub fn sum<const D: usize>(a: &Field<D>) -> f64 {
 
 /// The sum over all cells of `a b`.
 pub fn dot<const D: usize>(a: &Field<D>, b: &Field<D>) -> f64 {
-    let row_dot = |row: Row<D>| {
+    let row_dot = |row: Row<'_, D>| {
         let (a, b) = (a.row(row), b.row(row));
         lanes_sum(a.len(), |i| a[i] as f64 * b[i] as f64)
     };
@@ -83,6 +92,6 @@ pub fn dot<const D: usize>(a: &Field<D>, b: &Field<D>) -> f64 {
 /// The largest absolute value; NaN or infinite if any cell is.
 pub fn max_abs<const D: usize>(a: &Field<D>) -> Real {
     // The bits of non-negative floats are ordered like integers, with infinity and then NaN on top.
-    let row_max = |row: Row<D>| a.row(row).iter().fold(0, |m, v| m.max(v.abs().to_bits()));
+    let row_max = |row: Row<'_, D>| a.row(row).iter().fold(0, |m, v| m.max(v.abs().to_bits()));
     Real::from_bits(rows::reduce(a.layout(), row_max, u32::max))
 }

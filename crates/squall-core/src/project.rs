@@ -12,9 +12,8 @@
 //! cheap round of the same takes them away.
 
 use crate::Real;
-use crate::field::{Field, VectorField};
+use crate::field::{Field, Pad, VectorField};
 use crate::grid::{At, Grid};
-use crate::layout::Row;
 use crate::ops::{divergence, max_abs, max_divergence};
 use crate::poisson::PoissonSolver;
 use crate::report::SolveReport;
@@ -129,8 +128,10 @@ fn measure<const D: usize>(grid: &Grid<D>, faces: &VectorField<D>, before: &impl
 /// `u -= (q(i + e_a) - q(i - e_a)) / 2h`. Needs the ghosts of `q`.
 pub fn subtract_centered_gradient<const D: usize>(u: &mut Field<D>, q: &Field<D>, a: usize, h: f64) {
     let half_inv_h = (0.5 / h) as Real;
-    u.par_rows(|row: Row<D>, u| {
-        let (up, down) = (q.row(row.up(a)), q.row(row.down(a)));
+    u.par_rows(|row, u| {
+        let mut pads = [Pad::default(); 2];
+        let [pad, other] = &mut pads;
+        let (up, down) = (q.up(row, a, pad), q.down(row, a, other));
         for x in 0..u.len() {
             u[x] -= half_inv_h * (up[x] - down[x]);
         }

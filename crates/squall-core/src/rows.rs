@@ -16,11 +16,11 @@ fn grain_rows(nx: usize) -> usize {
 /// Calls `f(row, slices)` for every x-row of fields that share one shape, in parallel.
 pub fn for_each<const D: usize, const K: usize, T: Copy + Default + Send + Sync>(
     fields: [&mut Field<D, T>; K],
-    f: impl Fn(Row<D>, [&mut [T]; K]) + Sync,
+    f: impl Fn(Row<'_, D>, [&mut [T]; K]) + Sync,
 ) {
-    let layout = *fields[0].layout();
-    assert!(fields.iter().all(|f| *f.layout() == layout), "fields of one shape");
-    let first = layout.row(0).start;
+    let layout = fields[0].layout().clone();
+    assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
+    let first = layout.first();
     let slices = fields.map(|f| &mut f.data_mut()[first..]);
     split(&layout, 0, 0, layout.rows(), slices, &|| (), &|_, row, slices| f(row, slices));
 }
@@ -30,7 +30,8 @@ pub fn for_each_padded<const D: usize, T: Copy + Default + Send + Sync>(
     field: &mut Field<D, T>,
     f: impl Fn(&mut [T]) + Sync,
 ) {
-    let layout = *field.layout();
+    let layout = field.layout().clone();
+    assert!(layout.as_tiles().is_none(), "tiles have no ghosts");
     let slices = [&mut field.data_mut()[layout.row(0).start - HALO..]];
     split(&layout, HALO, 0, layout.rows(), slices, &|| (), &|_, _, [row]| f(row));
 }
@@ -43,13 +44,13 @@ pub const MAX: usize = 12;
 pub fn for_each_of<const D: usize, T: Copy + Default + Send + Sync, W>(
     fields: &mut [Field<D, T>],
     workspace: impl Fn() -> W + Sync,
-    f: impl Fn(&mut W, Row<D>, &mut [&mut [T]]) + Sync,
+    f: impl Fn(&mut W, Row<'_, D>, &mut [&mut [T]]) + Sync,
 ) {
     let count = fields.len();
     assert!((1..=MAX).contains(&count), "from 1 to {MAX} fields");
-    let layout = *fields[0].layout();
-    assert!(fields.iter().all(|f| *f.layout() == layout), "fields of one shape");
-    let first = layout.row(0).start;
+    let layout = fields[0].layout().clone();
+    assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
+    let first = layout.first();
     let mut fields = fields.iter_mut();
     let slices: [&mut [T]; MAX] =
         std::array::from_fn(|_| fields.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
@@ -64,7 +65,7 @@ fn split<const D: usize, const K: usize, T: Send, W>(
     end: usize,
     slices: [&mut [T]; K],
     workspace: &(impl Fn() -> W + Sync),
-    f: &(impl Fn(&mut W, Row<D>, [&mut [T]; K]) + Sync),
+    f: &(impl Fn(&mut W, Row<'_, D>, [&mut [T]; K]) + Sync),
 ) {
     let nx = layout.cells()[0] + 2 * pad;
     let base = layout.row(begin).start;
@@ -78,7 +79,7 @@ fn split<const D: usize, const K: usize, T: Send, W>(
         }
         return;
     }
-    let middle = begin + (end - begin) / 2;
+    let middle = middle(layout, begin, end);
     let cut = layout.row(middle).start - base;
     let mut halves = slices.map(|s| {
         let (lo, hi) = s.split_at_mut(cut.min(s.len()));
@@ -92,10 +93,17 @@ fn split<const D: usize, const K: usize, T: Send, W>(
     );
 }
 
+/// Where to halve a range of rows. A tile stays whole: what is prepared for one serves all its rows.
+fn middle<const D: usize>(layout: &Layout<D>, begin: usize, end: usize) -> usize {
+    let part = if layout.as_tiles().is_some() { layout.rows_per_part() } else { 1 };
+    let half = (end - begin) / 2;
+    if half <= part { begin + half } else { begin + half - half % part }
+}
+
 /// Combines `f(row)` over every x-row in a fixed tree.
 pub fn reduce<const D: usize, A: Send>(
     layout: &Layout<D>,
-    f: impl Fn(Row<D>) -> A + Sync,
+    f: impl Fn(Row<'_, D>) -> A + Sync,
     combine: impl Fn(A, A) -> A + Sync,
 ) -> A {
     fold(layout, 0, layout.rows(), &f, &combine)
@@ -105,14 +113,14 @@ fn fold<const D: usize, A: Send>(
     layout: &Layout<D>,
     begin: usize,
     end: usize,
-    f: &(impl Fn(Row<D>) -> A + Sync),
+    f: &(impl Fn(Row<'_, D>) -> A + Sync),
     combine: &(impl Fn(A, A) -> A + Sync),
 ) -> A {
     if end - begin <= grain_rows(layout.cells()[0]) {
         let first = f(layout.row(begin));
         return (begin + 1..end).fold(first, |sum, r| combine(sum, f(layout.row(r))));
     }
-    let middle = begin + (end - begin) / 2;
+    let middle = middle(layout, begin, end);
     let (lo, hi) = rayon::join(|| fold(layout, begin, middle, f, combine), || fold(layout, middle, end, f, combine));
     combine(lo, hi)
 }

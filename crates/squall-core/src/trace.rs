@@ -84,7 +84,7 @@ impl<'a, const D: usize> Paths<'a, D> {
 
     /// Leaves in `work.d` the displacement of every cell of a chunk.
     #[inline(always)]
-    pub fn displacement(&self, row: Row<D>, chunk: Chunk<D>, work: &mut Work<D>) {
+    pub fn displacement(&self, row: Row<'_, D>, chunk: Chunk<D>, work: &mut Work<D>) {
         self.at_centers(row, chunk, work);
         match self.tracer {
             Tracer::Rk2 | Tracer::Auto => {
@@ -112,7 +112,7 @@ impl<'a, const D: usize> Paths<'a, D> {
 
     /// `k` = velocities at the centres of the chunk's cells.
     #[inline(always)]
-    fn at_centers(&self, row: Row<D>, chunk: Chunk<D>, work: &mut Work<D>) {
+    fn at_centers(&self, row: Row<'_, D>, chunk: Chunk<D>, work: &mut Work<D>) {
         for (a, u) in self.u.iter().enumerate() {
             let here = chunk.of(u.row(row));
             let k = &mut work.k[a][..chunk.len];
@@ -157,7 +157,7 @@ impl<'a, const D: usize> Paths<'a, D> {
     }
 
     /// One midpoint step where the velocity gradient is low; elsewhere as many as it takes.
-    fn adaptive(&self, row: Row<D>, chunk: Chunk<D>, work: &mut Work<D>) {
+    fn adaptive(&self, row: Row<'_, D>, chunk: Chunk<D>, work: &mut Work<D>) {
         const LOW: Real = 0.25;
         const TOLERANCE: Real = 0.1;
         const MAX_LEVEL: u32 = 4;
@@ -188,7 +188,7 @@ impl<'a, const D: usize> Paths<'a, D> {
     }
 
     /// `dt` times the largest entry of the velocity gradient, in cells per cell.
-    fn gradient(&self, row: Row<D>, chunk: Chunk<D>) -> Lanes {
+    fn gradient(&self, row: Row<'_, D>, chunk: Chunk<D>) -> Lanes {
         let mut g = [0.0; CHUNK];
         let x = chunk.first[0] as usize;
         for (c, u) in self.u.iter().enumerate() {

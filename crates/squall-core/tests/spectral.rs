@@ -234,7 +234,7 @@ fn poisson_error<const D: usize>(cells: [usize; D], kinds: [usize; D]) -> f64 {
 fn with_value<const D: usize>(kinds: [usize; D], b: f32) -> [Ends; D] {
     let set = |end| if end == End::Flat { End::Flat } else { End::Value(b) };
     kinds.map(|k| match KINDS[k] {
-        Ends::Periodic => Ends::Periodic,
+        Ends::Periodic | Ends::Unbounded(_) => Ends::Periodic,
         Ends::Bounded { lo, hi } => Ends::Bounded { lo: set(lo), hi: set(hi) },
     })
 }

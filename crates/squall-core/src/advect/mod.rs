@@ -110,7 +110,7 @@ pub fn advect<const D: usize>(
 
 /// Leaves in `work` where the centres of a chunk came from.
 #[inline(always)]
-fn departure<const D: usize>(paths: &Paths<D>, model: &Field<D>, row: Row<D>, chunk: Chunk<D>, work: &mut Work<D>) {
+fn departure<const D: usize>(paths: &Paths<D>, model: &Field<D>, row: Row<'_, D>, chunk: Chunk<D>, work: &mut Work<D>) {
     paths.displacement(row, chunk, work);
     for (a, rule) in paths.rules.iter().enumerate() {
         rule.locate(a, chunk, &work.d[a], false, &mut work.center[a]);
@@ -183,7 +183,7 @@ struct SampleRow<'a, 'f, 'o, const D: usize> {
     sampler: Sampler<D>,
     fields: &'a [&'f mut Field<D>],
     work: &'a mut Work<D>,
-    row: Row<D>,
+    row: Row<'a, D>,
     out: &'a mut [&'o mut [Real]],
 }
 
@@ -218,7 +218,7 @@ struct CorrectRow<'a, 'f, 'o, const D: usize> {
     corner: &'a Field<D>,
     work: &'a mut Work<D>,
     limits: &'a mut Places,
-    row: Row<D>,
+    row: Row<'a, D>,
     out: &'a mut [&'o mut [Real]],
 }
 

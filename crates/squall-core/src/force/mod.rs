@@ -134,7 +134,7 @@ impl<const D: usize> Force<D> for Swirl<D> {
         let Swirl { center, radius, axis, around, outward } = *self;
         let (around, outward) = (now.dt as Real * around, now.dt as Real * outward);
         rows::for_each(u.each_mut(), |row, u| {
-            let first = grid.position(At::Center, row.index.map(|i| i as usize));
+            let first = grid.position(At::Center, row.index);
             let mut r: [Real; 3] = each(|a| if a < D { ((first[a] - center[a]) / radius) as Real } else { 0.0 });
             // Nothing is left of the bell REACH radii away.
             let h = grid.spacing[0] / radius;
@@ -247,9 +247,10 @@ pub struct Emitter<const D: usize> {
 impl<const D: usize> Source<D> for Emitter<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &mut [Substance<D>]) {
         let Emitter { region, supply, velocity, flicker, flicker_scale: (size, lasting), seed } = self;
+        let layout = u[0].layout().clone();
         for span in region.spans() {
-            let row = u[0].layout().row(span.row);
-            let first = grid.position(At::Center, row.index.map(|i| i as usize));
+            let row = layout.row(span.row);
+            let first = grid.position(At::Center, row.index);
             for (k, &weight) in span.weights.iter().enumerate() {
                 let x = span.first + k;
                 let mut w = weight;
@@ -291,7 +292,7 @@ mod tests {
             let mut swirl = Swirl { center, radius, axis: [0.0, 0.0, 1.0], around: 2.0, outward: 0.5 };
             swirl.apply(&grid, Moment { time: 0.0, dt: 0.25 }, &mut u, &[]);
             for index in [[160, 20], [3, 5], [161, 22], [199, 39], [150, 14]] {
-                let p = grid.position(At::Center, index);
+                let p = grid.position(At::Center, index.map(|i| i as isize));
                 let r = [(p[0] - center[0]) / radius, (p[1] - center[1]) / radius];
                 let bell = 0.25 * (0.5 * (1.0 - r[0] * r[0] - r[1] * r[1])).exp();
                 let exact = [bell * (0.5 * r[0] - 2.0 * r[1]), bell * (0.5 * r[1] + 2.0 * r[0])];

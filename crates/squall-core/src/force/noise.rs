@@ -127,7 +127,7 @@ impl<const D: usize> NoiseField<D> {
     }
 
     /// `out[x] += factor(x) * noise(x)` along the cells of a row from `first` on, for one component.
-    pub fn add_row(&self, a: usize, row: Row<D>, first: usize, factor: impl Fn(usize) -> Real, out: &mut [Real]) {
+    pub fn add_row(&self, a: usize, row: Row<'_, D>, first: usize, factor: impl Fn(usize) -> Real, out: &mut [Real]) {
         let (n0, n1) = (&self.knots[0].1[a].row(row)[first..], &self.knots[1].1[a].row(row)[first..]);
         for x in 0..out.len() {
             out[x] += factor(x) * (self.blend[0] * n0[x] + self.blend[1] * n1[x]);

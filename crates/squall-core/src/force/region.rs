@@ -40,10 +40,10 @@ impl<const D: usize> Region<D> {
         };
         let mut spans = Vec::new();
         for r in 0..layout.rows() {
-            let mut index = layout.row(r).index.map(|i| i as usize);
+            let mut index = layout.row(r).index;
             let mut weights = Vec::with_capacity(grid.cells[0]);
             for x in 0..grid.cells[0] {
-                index[0] = x;
+                index[0] = x as isize;
                 let d = images(grid.position(At::Center, index));
                 weights.push((0.5 - d / softness).clamp(0.0, 1.0) as Real);
             }

@@ -352,6 +352,7 @@ pub(crate) fn homogeneous<const D: usize>(ends: [Ends; D]) -> [Ends; D] {
     let zero = |end| if end == End::Flat { End::Flat } else { End::Value(0.0) };
     ends.map(|ends| match ends {
         Ends::Periodic => Ends::Periodic,
+        Ends::Unbounded(_) => Ends::Unbounded(0.0),
         Ends::Bounded { lo, hi } => Ends::Bounded { lo: zero(lo), hi: zero(hi) },
     })
 }

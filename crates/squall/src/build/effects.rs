@@ -119,7 +119,7 @@ impl<'a, const D: usize> Rows<'a, D> {
         Rows { before: substances, written: None, after: &[] }
     }
 
-    fn row(&self, s: usize, row: Row<D>) -> &'a [f32] {
+    fn row(&self, s: usize, row: Row<'_, D>) -> &'a [f32] {
         match (s.checked_sub(self.before.len()), self.written) {
             (None, _) => self.before[s].field.row(row),
             (Some(0), Some(written)) => written,
@@ -135,7 +135,7 @@ struct Scene<'a, const D: usize> {
     velocity: [&'a [f32]; D],
     substances: Rows<'a, D>,
     noises: &'a Noises<D>,
-    row: Row<D>,
+    row: Row<'a, D>,
 }
 
 impl<const D: usize> Scene<'_, D> {
@@ -153,13 +153,13 @@ impl<const D: usize> Scene<'_, D> {
     }
 
     fn load(&self, variable: Variable, first: usize, out: &mut [f32; LANES]) {
-        let len = (self.grid.cells[0] - first).min(LANES);
+        let len = (self.velocity[0].len() - first).min(LANES);
         let copy = |out: &mut [f32; LANES], row: &[f32]| out[..len].copy_from_slice(&row[first..first + len]);
         match variable {
             Variable::Time => out.fill(self.time as f32),
             Variable::Position(a) => {
-                let mut index = self.row.index.map(|i| i as usize);
-                index[0] = first;
+                let mut index = self.row.index;
+                index[0] += first as isize;
                 let start = self.grid.position(At::Center, index)[a];
                 let step = if a == 0 { self.grid.spacing[0] } else { 0.0 };
                 for (l, x) in out.iter_mut().enumerate() {

@@ -1,0 +1,137 @@
+//! Tiles hold the same values as a box, wherever they are.
+
+mod common;
+
+use squall_core::field::Pad;
+use squall_core::layout::tile_width;
+use squall_core::ops::{divergence, max_abs, max_divergence};
+use squall_core::{At, Ends, Field, Layout, VectorField};
+
+/// Tiles of a ragged, disconnected set around zero, and far from it.
+fn ragged<const D: usize>() -> Vec<[i32; D]> {
+    let mut coords = Vec::new();
+    for n in 0..5i32.pow(D as u32) {
+        let c: [i32; D] = std::array::from_fn(|a| n / 5i32.pow(a as u32) % 5 - 2);
+        if n * 7919 % 11 < 6 {
+            coords.push(c);
+        }
+    }
+    coords.push([1000; D]);
+    coords.push([-2000; D]);
+    coords
+}
+
+fn value<const D: usize>(index: [isize; D], seed: isize) -> f32 {
+    let mixed = index.iter().fold(seed, |h, &i| (h * 31 + i * 17) % 1009);
+    (mixed as f32 * 0.37).sin()
+}
+
+fn filled<const D: usize>(layout: &Layout<D>, at: At, outside: f32, seed: isize) -> Field<D> {
+    let mut field = Field::on(layout, at, [Ends::Unbounded(outside); D]).expect("memory");
+    field.par_rows(|row, out| {
+        for (x, v) in out.iter_mut().enumerate() {
+            let mut i = row.index;
+            i[0] += x as isize;
+            *v = value(i, seed);
+        }
+    });
+    field.fill_halo();
+    field
+}
+
+fn rows_know_the_cells_beside_them<const D: usize>() {
+    let width = tile_width::<D>() as isize;
+    let layout = Layout::<D>::tiles(ragged::<D>());
+    let tiles = layout.as_tiles().expect("tiles");
+    let f = filled(&layout, At::Center, -7.0, 3);
+    let exists = |i: [isize; D]| tiles.find(i.map(|i| i.div_euclid(width) as i32)).is_some();
+    for r in 0..layout.rows() {
+        let row = layout.row(r);
+        for a in 0..D {
+            for by in [-1, 1] {
+                let mut pad = Pad::default();
+                let beside = if by > 0 { f.up(row, a, &mut pad) } else { f.down(row, a, &mut pad) };
+                for x in 0..width {
+                    let mut i = row.index;
+                    i[0] += x;
+                    i[a] += by;
+                    let expected = if exists(i) { value(i, 3) } else { -7.0 };
+                    assert_eq!(beside[x as usize], expected, "{D}D, axis {a}, by {by}, cell {i:?}");
+                    assert_eq!(f.get_signed(i), expected);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_knows_the_cells_beside_it_in_its_own_tile_in_others_and_where_none_is() {
+    rows_know_the_cells_beside_them::<2>();
+    rows_know_the_cells_beside_them::<3>();
+}
+
+#[test]
+fn corners_can_be_reached_step_by_step() {
+    let layout = Layout::<3>::tiles([[0, 0, 0], [0, 1, 1], [0, 1, 0]]);
+    let f = filled(&layout, At::Center, -7.0, 5);
+    let row = layout.row(16 * 16 - 1);
+    assert_eq!(row.index, [0, 15, 15]);
+    assert_eq!(f.row(row.up(1).up(2))[3], value([3, 16, 16], 5));
+    assert_eq!(f.row(row.up(1).down(2))[3], value([3, 16, 14], 5));
+    assert!(row.up(1).exists() && !row.up(2).exists(), "the tile above along z is missing");
+    assert_eq!(f.row(row.up(2))[0], -7.0);
+}
+
+#[test]
+fn operators_on_tiles_equal_those_on_a_box_to_the_bit() {
+    const N: usize = 48;
+    let coords = (0..27).map(|n| [n % 3, n / 3 % 3, n / 9]);
+    let tiles = Layout::<3>::tiles(coords);
+    let dense = Layout::<3>::dense([N; 3]);
+    let u: VectorField<3> = std::array::from_fn(|a| filled(&tiles, At::Face(a), 0.0, a as isize));
+    let v: VectorField<3> = std::array::from_fn(|a| {
+        let mut f = Field::on(&dense, At::Face(a), [Ends::FLAT; 3]).expect("memory");
+        f.par_rows(|row, out| {
+            for (x, v) in out.iter_mut().enumerate() {
+                let mut i = row.index;
+                i[0] += x as isize;
+                *v = value(i, a as isize);
+            }
+        });
+        f
+    });
+    let (mut on_tiles, mut on_box) = (filled(&tiles, At::Center, 0.0, 0), Field::like(&v[0]).expect("memory"));
+    divergence(&u, [0.1; 3], &mut on_tiles);
+    divergence(&v, [0.1; 3], &mut on_box);
+    // The last layer of cells looks at faces beyond the box, which mean something else there.
+    let inside = (0..N as isize - 1).flat_map(|z| (0..N as isize - 1).map(move |y| (y, z)));
+    for (y, z) in inside {
+        for x in 0..N as isize - 1 {
+            assert_eq!(on_tiles.get_signed([x, y, z]).to_bits(), on_box.get_signed([x, y, z]).to_bits());
+        }
+    }
+    assert_eq!(max_abs(&u[0]), max_abs(&v[0]));
+    assert!(max_divergence(&u, [0.1; 3]) >= max_abs(&on_box));
+}
+
+#[test]
+fn a_field_keeps_its_values_when_tiles_come_and_go() {
+    let before = Layout::<2>::tiles([[0, 0], [1, 0], [5, 5]]);
+    let after = Layout::<2>::tiles([[1, 0], [5, 5], [-3, 2]]);
+    let mut f = filled(&before, At::Center, 0.5, 9);
+    f.move_to(&after, 4.0).expect("memory");
+    assert_eq!(f.get_signed([33, 4]), value([33, 4], 9));
+    assert_eq!(f.get_signed([5 * 32 + 31, 5 * 32]), value([5 * 32 + 31, 5 * 32], 9));
+    assert_eq!(f.get_signed([-3 * 32 + 1, 2 * 32 + 30]), 4.0, "a new tile");
+    assert_eq!(f.get_signed([3, 3]), 0.5, "a tile that went reads as background");
+}
+
+#[test]
+fn the_order_of_tiles_does_not_depend_on_how_they_were_named() {
+    let mut coords = ragged::<3>();
+    let a = Layout::<3>::tiles(coords.clone());
+    coords.reverse();
+    coords.push(coords[3]);
+    let b = Layout::<3>::tiles(coords);
+    assert!(a == b);
+}
