@@ -118,6 +118,21 @@ impl<const D: usize> Field<D> {
         }
     }
 
+    /// Gives a staggered field its first and last face on a bounded axis of its own: what the end prescribes, or the value
+    /// of the next face inside.
+    pub fn set_end_faces(&mut self) {
+        let At::Face(a) = self.at() else { return };
+        let Ends::Bounded { lo, hi } = self.ends()[a] else { return };
+        let n = self.cells()[a] as isize;
+        for (end, at, inside) in [(lo, 0, 1), (hi, n, n - 1)] {
+            match end {
+                End::Value(b) => self.set_slab(a, at, |_| b),
+                End::Flat => self.copy_slab(a, &Ghost { from: inside.clamp(0, n), to: at, scale: 1.0, shift: 0.0 }),
+            }
+        }
+        self.ghosts_filled = false;
+    }
+
     /// `face -= (q(i) - q(i - e_a)) / h` for values on the faces across axis `a`, the last one included. Needs the ghosts
     /// of `q`.
     pub fn subtract_face_gradient(&mut self, q: &Field<D>, a: usize, h: f64) {

@@ -27,6 +27,9 @@ pub const fn tile_width<const D: usize>() -> usize {
     if D == 3 { 16 } else { MAX_TILE }
 }
 
+/// Cells in a run of rows of a tile.
+pub(crate) const TILE_RUN: usize = 128;
+
 /// The longest row of a tile.
 pub(crate) const MAX_TILE: usize = 32;
 
@@ -120,6 +123,11 @@ impl<const D: usize> Row<'_, D> {
         (self.tiles.is_some() && self.slot != 0).then(|| self.slot as usize - 1)
     }
 
+    /// The slots of the 3^D tiles around the row's own, x fastest.
+    pub(crate) fn around(&self) -> Option<&[u32]> {
+        self.tiles.map(|tiles| tiles.around(self.slot))
+    }
+
     #[inline(always)]
     pub(crate) fn on_tiles(&self) -> bool {
         self.tiles.is_some()
@@ -187,6 +195,11 @@ impl<const D: usize> Layout<D> {
     /// Number of x-rows.
     pub fn rows(&self) -> usize {
         self.rows_per_part() * self.tiles.as_ref().map_or(1, |t| t.coords.len())
+    }
+
+    /// Values that lie together and are best worked on at once: a row of a box, several rows of a tile.
+    pub(crate) fn run(&self) -> usize {
+        if self.tiles.is_some() { TILE_RUN } else { self.cells[0] }
     }
 
     /// Rows of the box or of one tile.
@@ -275,7 +288,6 @@ impl<const D: usize> Tiles<D> {
     }
 
     /// The slots of the 3^D tiles around a slot, x fastest.
-    #[expect(dead_code, reason = "windows need it next")]
     pub(crate) fn around(&self, slot: u32) -> &[u32] {
         let n = 3usize.pow(D as u32);
         &self.around[slot as usize * n..][..n]
