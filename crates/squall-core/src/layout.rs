@@ -225,6 +225,31 @@ impl<const D: usize> Layout<D> {
         Row { index, start, stride: self.stride, tiles: Some(tiles), slot: r as u32 + 1 }
     }
 
+    /// Calls `f` with every row that meets a box of cells (all rows if there is none), and with the part of it inside.
+    pub fn rows_within(
+        &self,
+        within: Option<[std::ops::Range<isize>; D]>,
+        mut f: impl FnMut(Row<'_, D>, std::ops::Range<usize>),
+    ) {
+        let part = self.rows_per_part();
+        for p in 0..self.rows() / part {
+            let corner = self.row(p * part).index;
+            let inside = |a: usize, i: isize, n: usize| {
+                within.as_ref().is_none_or(|w| w[a].start < i + n as isize && i < w[a].end)
+            };
+            if !(0..D).all(|a| inside(a, corner[a], self.cells[a])) {
+                continue;
+            }
+            for row in
+                (0..part).map(|r| self.row(p * part + r)).filter(|row| (1..D).all(|a| inside(a, row.index[a], 1)))
+            {
+                let n = self.cells[0] as isize;
+                let xs = within.as_ref().map_or(0..n, |w| w[0].start - row.index[0]..w[0].end - row.index[0]);
+                f(row, xs.start.clamp(0, n) as usize..xs.end.clamp(0, n) as usize);
+            }
+        }
+    }
+
     /// Where the value of a cell lies. In a box, ghost cells have indices below 0 or from the cell count on; where no tile
     /// is, it is the background's.
     #[inline]

@@ -18,7 +18,7 @@ use crate::layout::{Layout, Row};
 use crate::rows;
 use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Places, Points, Windows};
 use crate::sample::{chunks, flatten, gather, limit, reach};
-use crate::trace::{Paths, Work};
+use crate::trace::{Paths, Tracer, Work};
 
 /// Fields that are moved at once.
 const GROUP: usize = 2;
@@ -28,9 +28,8 @@ pub struct MapScratch<const D: usize> {
     /// Displacements of the paths back in time, and of those forward.
     back: Vec<Field<D>>,
     forth: Vec<Field<D>>,
-    /// The fields moved once, and the results.
-    moved: Vec<Field<D>>,
-    results: Vec<Field<D>>,
+    /// First a carrier, while paths are traced; then the fields moved once, and the results.
+    work: Vec<Field<D>>,
     reach: Vec<u8>,
     tracing: Pool<Work<D>>,
     sampling: Pool<Bench<D>>,
@@ -42,12 +41,10 @@ impl<const D: usize> MapScratch<D> {
         let fields = |n: usize| -> Result<Vec<_>, _> {
             (0..n).map(|_| Field::on(layout, At::Center, [Ends::Unbounded(0.0); D])).collect()
         };
-        let there_and_back = if scheme == Advection::MacCormack { 1 } else { 0 };
         Ok(MapScratch {
             back: fields(D)?,
-            forth: fields(D * there_and_back)?,
-            moved: fields(GROUP * there_and_back)?,
-            results: fields(GROUP)?,
+            forth: fields(if scheme == Advection::MacCormack { D } else { 0 })?,
+            work: fields(Self::fields(scheme) - D * if scheme == Advection::MacCormack { 2 } else { 1 })?,
             reach: Vec::new(),
             tracing: Pool::default(),
             sampling: Pool::default(),
@@ -58,20 +55,48 @@ impl<const D: usize> MapScratch<D> {
     pub const fn fields(scheme: Advection) -> usize {
         match scheme {
             Advection::MacCormack => 2 * D + 2 * GROUP,
-            Advection::SemiLagrangian | Advection::MonotoneCubic => D + GROUP,
+            Advection::SemiLagrangian | Advection::MonotoneCubic => 2 * D,
         }
     }
 
     /// Takes up its work on another layout.
     pub fn reset_on(&mut self, layout: &Layout<D>) -> Result<(), OutOfMemory> {
-        let Self { back, forth, moved, results, .. } = self;
-        [back, forth, moved, results].into_iter().flatten().try_for_each(|f| f.reset_on(layout))
+        let Self { back, forth, work, .. } = self;
+        [back, forth, work].into_iter().flatten().try_for_each(|f| f.reset_on(layout))
     }
 
-    /// Two of the fields, for others to use between two calls.
-    pub fn lend(&mut self) -> (&mut Field<D>, &mut Field<D>) {
-        let (first, rest) = self.results.split_at_mut(1);
-        (&mut first[0], &mut rest[0])
+    /// One field for each axis, for others to use between two calls.
+    pub fn lend(&mut self) -> &mut VectorField<D> {
+        (&mut self.work[..D]).try_into().expect("as many as axes")
+    }
+
+    /// Finds where everything comes from.
+    pub fn trace(&mut self, scheme: Advection, flow: Flow<D>, dt: f64) {
+        let Self { back, forth, reach: margins, tracing, .. } = self;
+        trace_both(scheme, flow, dt, margins, tracing, back, forth);
+    }
+
+    /// [`MapScratch::trace`] through the velocity that was left in the lent fields.
+    pub fn trace_lent(&mut self, scheme: Advection, grid: &Grid<D>, tracer: Tracer, isa: Isa, dt: f64) {
+        let Self { back, forth, work, reach: margins, tracing, .. } = self;
+        let velocity = (&work[..D]).try_into().expect("as many as axes");
+        trace_both(scheme, Flow { grid, velocity, tracer, isa }, dt, margins, tracing, back, forth);
+    }
+}
+
+fn trace_both<const D: usize>(
+    scheme: Advection,
+    flow: Flow<D>,
+    dt: f64,
+    margins: &mut Vec<u8>,
+    pool: &Pool<Work<D>>,
+    back: &mut [Field<D>],
+    forth: &mut [Field<D>],
+) {
+    reach(flow.velocity, (dt / flow.grid.min_spacing()) as Real, margins);
+    trace(&flow, dt, margins, pool, back);
+    if scheme == Advection::MacCormack {
+        trace(&flow, -dt, margins, pool, forth);
     }
 }
 
@@ -86,12 +111,19 @@ pub fn advect_mapped<const D: usize>(
     exact: Option<&Field<D>>,
     scratch: &mut MapScratch<D>,
 ) {
-    let MapScratch { back, forth, moved, results, reach: margins, tracing, sampling } = scratch;
-    reach(flow.velocity, (dt / flow.grid.min_spacing()) as Real, margins);
-    trace(&flow, dt, margins, tracing, back);
-    if scheme == Advection::MacCormack {
-        trace(&flow, -dt, margins, tracing, forth);
-    }
+    scratch.trace(scheme, flow, dt);
+    carry(scheme, flow.isa, fields, exact, scratch);
+}
+
+/// Moves fields along the paths that were traced last.
+pub fn carry<const D: usize>(
+    scheme: Advection,
+    isa: Isa,
+    fields: &mut [&mut Field<D>],
+    exact: Option<&Field<D>>,
+    scratch: &mut MapScratch<D>,
+) {
+    let MapScratch { back, forth, work, reach: margins, sampling, .. } = scratch;
     let sampler: Sampler<D> = if scheme == Advection::MonotoneCubic { cubic::gather_monotone } else { gather };
     let mut rest = fields;
     while !rest.is_empty() {
@@ -100,10 +132,10 @@ pub fn advect_mapped<const D: usize>(
         let (now, later) = rest.split_at_mut(alike);
         rest = later;
         now.iter_mut().for_each(|f| f.fill_halo());
-        let map = |d| Map { d, margins, at, rules: now[0].axis_rules(), isa: flow.isa };
-        let results = &mut results[..alike];
+        let map = |d| Map { d, margins, at, rules: now[0].axis_rules(), isa };
+        let (results, rest_of_work) = work.split_at_mut(alike);
         if scheme == Advection::MacCormack {
-            let moved = &mut moved[..alike];
+            let moved = &mut rest_of_work[..alike];
             sample_all(&map(back), gather, now, moved, sampling);
             correct_all(&map(back), &map(forth), now, moved, exact, results, sampling);
         } else {

@@ -16,7 +16,7 @@
 mod cubic;
 mod mapped;
 
-pub use mapped::{MapScratch, advect_mapped};
+pub use mapped::{MapScratch, advect_mapped, carry};
 
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
