@@ -316,7 +316,7 @@ impl Ghost {
 }
 
 /// The places of all values with index `i` along axis `a`, ghosts included, as runs `(start, length)`.
-fn slab_runs<const D: usize>(layout: &Layout<D>, a: usize, i: isize, mut f: impl FnMut(usize, usize)) {
+pub(crate) fn slab_runs<const D: usize>(layout: &Layout<D>, a: usize, i: isize, mut f: impl FnMut(usize, usize)) {
     let mut origin = [-(HALO as isize); D];
     origin[a] = i;
     let first = layout.offset(origin);

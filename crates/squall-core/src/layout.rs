@@ -111,6 +111,32 @@ impl<const D: usize> Row<'_, D> {
         self
     }
 
+    /// The row that many cells away along each axis, with the limits of [`Row::shifted`]. On tiles it is found even if no
+    /// tile lies on the way.
+    #[inline(always)]
+    pub fn moved(mut self, by: [isize; D]) -> Self {
+        let mut next = 0;
+        if let Some(tiles) = self.tiles {
+            let width = tile_width::<D>() as isize;
+            let mut beside = 0;
+            for a in 0..D {
+                let step = ((self.index[a] & (width - 1)) + by[a]).div_euclid(width);
+                debug_assert!(step.abs() <= 1, "rows reach one tile far");
+                beside += (step + 1) * 3isize.pow(a as u32);
+                next -= step * width * self.stride[a] as isize;
+            }
+            let slot = tiles.around(self.slot)[beside as usize];
+            next += (slot as isize - self.slot as isize) * width.pow(D as u32);
+            self.slot = slot;
+        }
+        for a in 0..D {
+            self.index[a] += by[a];
+            next += by[a] * self.stride[a] as isize;
+        }
+        self.start = self.start.wrapping_add_signed(next);
+        self
+    }
+
     /// Whether the row's cells exist; on a box always.
     #[inline(always)]
     pub fn exists(&self) -> bool {
@@ -313,6 +339,7 @@ impl<const D: usize> Tiles<D> {
     }
 
     /// The slots of the 3^D tiles around a slot, x fastest.
+    #[inline(always)]
     pub(crate) fn around(&self, slot: u32) -> &[u32] {
         let n = 3usize.pow(D as u32);
         &self.around[slot as usize * n..][..n]

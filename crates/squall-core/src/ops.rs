@@ -59,7 +59,7 @@ const LANES: usize = 8;
 
 /// Sums `f(i)` for `i < n` in eight fixed `f64` lanes.
 #[inline(always)]
-fn lanes_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
+pub(crate) fn lanes_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
     let mut lanes = [0.0; LANES];
     let whole = n / LANES * LANES;
     for i in (0..whole).step_by(LANES) {

@@ -30,8 +30,11 @@ pub struct StepReport {
 pub struct SolveReport {
     /// Iterations; 1 for a direct solve, 2 if it needed a round of refinement.
     pub iterations: u32,
-    /// Largest remaining residual relative to the largest right-hand side.
+    /// What remains of the right side, relative to the right side.
     pub residual: f64,
+    /// The part of the right side that no solution can match, relative to the right side: its mean over rooms that
+    /// nothing can leave. It was dropped; if it is large, something presses fluid into a closed room or out of it.
+    pub imbalance: f64,
     /// Whether the solver reached its tolerance.
     pub converged: bool,
 }

@@ -165,3 +165,77 @@ fn fold<const D: usize, A: Send>(
     let (lo, hi) = rayon::join(|| fold(layout, begin, middle, f, combine), || fold(layout, middle, end, f, combine));
     combine(lo, hi)
 }
+
+/// Calls `f(number of the row, row, slices)` for every x-row of fields that share one shape, in parallel.
+pub(crate) fn numbered<const D: usize, const K: usize, T: Copy + Default + Send + Sync>(
+    fields: [&mut Field<D, T>; K],
+    f: impl Fn(usize, Row<'_, D>, [&mut [T]; K]) + Sync,
+) {
+    let mut nothing = vec![(); fields[0].layout().rows()];
+    with_items(fields, &mut nothing, |r, row, _, slices| f(r, row, slices), |(), ()| ());
+}
+
+/// [`numbered`], and the sum of what `f` returns, in a fixed tree.
+pub(crate) fn summed<const D: usize, const K: usize, T: Copy + Default + Send + Sync>(
+    fields: [&mut Field<D, T>; K],
+    f: impl Fn(usize, Row<'_, D>, [&mut [T]; K]) -> f64 + Sync,
+) -> f64 {
+    let mut nothing = vec![(); fields[0].layout().rows()];
+    with_items(fields, &mut nothing, |r, row, _, slices| f(r, row, slices), |a, b| a + b)
+}
+
+/// Calls `f(number of the row, row, its item, slices)` for every x-row of fields that share one shape, in parallel, and
+/// combines the results in a fixed tree. `items` holds something for each row.
+pub(crate) fn with_items<const D: usize, const K: usize, T: Copy + Default + Send + Sync, I: Send, A: Send>(
+    fields: [&mut Field<D, T>; K],
+    items: &mut [I],
+    f: impl Fn(usize, Row<'_, D>, &mut I, [&mut [T]; K]) -> A + Sync,
+    combine: impl Fn(A, A) -> A + Sync,
+) -> A {
+    let layout = fields[0].layout().clone();
+    assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
+    assert_eq!(items.len(), layout.rows(), "one item for each row");
+    let first = layout.first();
+    let slices = fields.map(|f| &mut f.data_mut()[first..]);
+    sweep(&layout, 0, slices, items, &f, &combine)
+}
+
+fn sweep<const D: usize, const K: usize, T: Send, I: Send, A: Send>(
+    layout: &Layout<D>,
+    begin: usize,
+    slices: [&mut [T]; K],
+    items: &mut [I],
+    f: &(impl Fn(usize, Row<'_, D>, &mut I, [&mut [T]; K]) -> A + Sync),
+    combine: &(impl Fn(A, A) -> A + Sync),
+) -> A {
+    let nx = layout.cells()[0];
+    let base = layout.row(begin).start;
+    if items.len() <= grain_rows(nx) {
+        let mut slices = slices;
+        let mut call = |r: usize, item: &mut I| {
+            let row = layout.row(r);
+            let at = row.start - base;
+            f(r, row, item, slices.each_mut().map(|s| &mut s[at..at + nx]))
+        };
+        let (first, others) = items.split_first_mut().expect("a layout has rows");
+        let mut result = call(begin, first);
+        for (i, item) in others.iter_mut().enumerate() {
+            result = combine(result, call(begin + 1 + i, item));
+        }
+        return result;
+    }
+    let middle = middle(layout, begin, begin + items.len());
+    let cut = layout.row(middle).start - base;
+    let (low_items, high_items) = items.split_at_mut(middle - begin);
+    let mut halves = slices.map(|s| {
+        let (low, high) = s.split_at_mut(cut);
+        (low, Some(high))
+    });
+    let high = halves.each_mut().map(|h| h.1.take().unwrap_or_default());
+    let low = halves.map(|h| h.0);
+    let (low, high) = rayon::join(
+        || sweep(layout, begin, low, low_items, f, combine),
+        || sweep(layout, middle, high, high_items, f, combine),
+    );
+    combine(low, high)
+}

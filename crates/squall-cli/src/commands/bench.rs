@@ -169,7 +169,8 @@ fn time_steps(setup: &Setup, steps: usize) -> Result<(Vec<f64>, [f64; 5]), Failu
     for _ in 0..steps.max(1) {
         let (spent, report) = step()?;
         seconds.push(spent);
-        let Timings { advect, force, diffuse, project, measure } = report.timings;
+        let Timings { follow, advect, force, diffuse, project, measure } = report.timings;
+        let force = force + follow;
         for (sum, part) in parts.iter_mut().zip([advect, force, diffuse, project, measure]) {
             *sum += part;
         }

@@ -10,9 +10,11 @@
 //! | [`Spectral`] | boxes without obstacles, any mix of ends, any cell counts | direct, O(n log n) |
 
 mod lines;
+pub mod multigrid;
 mod spectral;
 mod transform;
 
+pub use multigrid::Multigrid;
 pub(crate) use spectral::homogeneous;
 pub use spectral::{Spectral, Symbol};
 

@@ -333,13 +333,13 @@ impl<const D: usize> Spectral<D> {
 }
 
 impl<const D: usize> PoissonSolver<D> for Spectral<D> {
-    /// The residual of a direct solve is rounding; what is reported is the part of `r` that no solution can match, its
-    /// mean, relative to its largest value.
+    /// The residual of a direct solve is rounding; what is reported as such is the part of `r` that no solution can match,
+    /// its mean, relative to its largest value.
     fn solve(&mut self, rhs_in_solution_out: &mut Field<D>) -> SolveReport {
         let largest = if self.is_singular() { ops::max_abs(rhs_in_solution_out) as f64 } else { 0.0 };
         let mean = self.apply(rhs_in_solution_out, Symbol::InverseLaplacian);
         let residual = if largest == 0.0 { 0.0 } else { mean.abs() / largest };
-        SolveReport { iterations: 1, residual, converged: residual.is_finite() }
+        SolveReport { iterations: 1, residual, imbalance: residual, converged: residual.is_finite() }
     }
 
     fn describe(&self) -> String {

@@ -9,19 +9,27 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Axis, Grid};
 use crate::layout::Layout;
 use crate::ops::{divergence, max_abs};
-use crate::poisson::{self, PoissonSolver};
+use crate::poisson::{self, Multigrid, PoissonSolver};
 use crate::project::Projected;
 use crate::report::SolveReport;
+
+/// A solver that needs more iterations than this does not get there.
+const MAX_ITERATIONS: u32 = 300;
 
 /// How the pressure is found.
 pub(super) enum Pressure<const D: usize> {
     /// Directly, in a box without objects.
     Direct(Box<dyn PoissonSolver<D>>),
+    /// Step by step, around objects and on tiles.
+    Iterative(Box<Multigrid<D>>),
 }
 
 impl<const D: usize> Pressure<D> {
-    pub fn new(grid: &Grid<D>, _layout: &Layout<D>) -> Result<Self, OutOfMemory> {
-        Ok(Pressure::Direct(poisson::plan(grid, grid.pressure_ends())))
+    pub fn new(grid: &Grid<D>, layout: &Layout<D>) -> Result<Self, OutOfMemory> {
+        if layout.as_tiles().is_none() {
+            return Ok(Pressure::Direct(poisson::plan(grid, grid.pressure_ends())));
+        }
+        Ok(Pressure::Iterative(Box::new(Multigrid::new(layout, grid.spacing[0], grid.pressure_ends())?)))
     }
 
     /// Takes up its work on another set of tiles.
@@ -31,11 +39,15 @@ impl<const D: usize> Pressure<D> {
     }
 
     /// Solves `lap q = r`. May use `r` for its work.
-    fn solve(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, _tolerance: f64) -> SolveReport {
+    fn solve(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, tolerance: f64) -> SolveReport {
         match self {
             Pressure::Direct(solver) => {
                 q.swap_values(rhs);
                 solver.solve(q)
+            }
+            Pressure::Iterative(solver) => {
+                q.fill(0.0);
+                solver.solve(rhs, q, tolerance, MAX_ITERATIONS)
             }
         }
     }
@@ -43,6 +55,7 @@ impl<const D: usize> Pressure<D> {
     pub fn describe(&self) -> String {
         match self {
             Pressure::Direct(solver) => solver.describe(),
+            Pressure::Iterative(solver) => solver.describe(),
         }
     }
 }

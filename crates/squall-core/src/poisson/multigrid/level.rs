@@ -1,0 +1,330 @@
+//! One level: its operator, its vectors, and how both come from the next finer one.
+//!
+//! The weight of a coarse face is the mean of the `2^(D-1)` fine faces on it; fine faces that do not exist count as
+//! closed. What the boundary does is put into the weights afterwards.
+
+use super::number::Number;
+use super::operator::{Operator, wrap, zeros};
+use super::shape::{Around, Shape, Side};
+use super::transfer::{Transfer, longest};
+use crate::field::{Field, OutOfMemory, Pad, VectorField};
+use crate::grid::At;
+use crate::halo::slab_runs;
+use crate::layout::{Layout, Row, SLACK};
+use crate::ops::each;
+use crate::rows;
+
+pub(super) struct Level<const D: usize, T> {
+    pub shape: Shape<D>,
+    pub operator: Operator<D, T>,
+    /// Unknowns, right side and scratch of `S x = b`. During set-up `x` holds what each cell is, if that is not clear from
+    /// its faces, and `b` is 1 where all faces are open.
+    pub x: Field<D, T>,
+    pub b: Field<D, T>,
+    pub scratch: Field<D, T>,
+    /// To the next coarser level.
+    pub transfer: Option<Transfer<D, T>>,
+}
+
+/// What a cell of tiles, or of a level above tiles, is: a coarse cell is the largest of what its children are.
+const MISSING: f64 = 0.0;
+const SOLID: f64 = 1.0;
+const OPEN: f64 = 2.0;
+
+impl<const D: usize, T: Number> Level<D, T> {
+    pub fn new(shape: Shape<D>, coarser: Option<&Shape<D>>) -> Result<Self, OutOfMemory> {
+        let layout = &shape.layout;
+        let mut transfer = None;
+        if let Some(coarser) = coarser {
+            let mut t = Transfer::new(layout, &coarser.layout, coarser.origin)?;
+            set_present_outside(coarser, &mut t.present);
+            transfer = Some(t);
+        }
+        Ok(Level {
+            operator: Operator::new(layout, shape.joined())?,
+            x: zeros(layout, At::Center)?,
+            b: zeros(layout, At::Center)?,
+            scratch: zeros(layout, At::Center)?,
+            transfer,
+            shape,
+        })
+    }
+
+    /// Sets up the finest level; no weights are weights of 1 everywhere.
+    pub fn set_finest(&mut self, open: Option<&VectorField<D, T>>) {
+        for a in 0..D {
+            let given = open.map(|open| &open[a]);
+            self.operator.open[a].par_rows(|row, out| match given {
+                Some(given) => out.iter_mut().zip(given.row(row)).for_each(|(out, &w)| *out = weight(w)),
+                None => out.fill(T::ONE),
+            });
+            if let Around::Sides(sides) = self.shape.around {
+                let [near, far] = sides[a];
+                let weights = &mut self.operator.open[a].data;
+                lines(&self.shape.layout, a, |_, first, last| {
+                    weights[first] = near.weight(weights[first]);
+                    let given = given.map_or(T::ONE, |given| weight(given.data[last]));
+                    weights[last] = if far == Side::Joined { weights[first] } else { far.weight(given) };
+                });
+            }
+        }
+        if let Around::Envelope { .. } = self.shape.around {
+            let open = &self.operator.open;
+            self.x.par_rows(|row, state| {
+                weights(open, row, |x, sum, _| state[x] = T::of(if sum > T::ZERO { OPEN } else { SOLID }));
+            });
+        }
+        self.set_inverse();
+    }
+
+    /// Sets up a level from the next finer one, and what that needs to know of it.
+    pub fn set_coarse(&mut self, fine: &mut Level<D, T>) {
+        let transfer = fine.transfer.as_mut().expect("the level above has one below");
+        for a in 0..D {
+            self.average_faces(&fine.operator, transfer, a);
+        }
+        match self.shape.around {
+            Around::Sides(sides) => {
+                for a in 0..D {
+                    self.set_far_faces(&fine.operator, &fine.shape, a, sides[a][1]);
+                }
+            }
+            Around::Envelope { weight } => {
+                self.set_states(&fine.x, transfer);
+                for a in 0..D {
+                    self.set_envelope(a, T::of(weight.unwrap_or(1.0)));
+                }
+            }
+        }
+        self.set_inverse();
+
+        let (inverse, state, envelope) = (&self.operator.inverse, &self.x, self.is_envelope());
+        transfer.present.par_rows(|row, present| {
+            let (inverse, state) = (inverse.row(row), state.row(row));
+            for x in 0..present.len() {
+                let counts = inverse[x] > T::ZERO || envelope && state[x] == T::of(MISSING);
+                present[x] = if counts { T::ONE } else { T::ZERO };
+            }
+        });
+        wrap(&mut transfer.present, self.shape.joined(), self.shape.layout.cells());
+        transfer.set_shares(&mut fine.operator, &fine.b);
+    }
+
+    /// Of each row the longest stretch of cells with open faces only: for the coarsest level, which has no shares.
+    pub fn set_plain(&mut self) {
+        let layout = &self.shape.layout;
+        for (r, span) in self.operator.plain.iter_mut().enumerate() {
+            let uniform = self.b.row(layout.row(r));
+            *span = longest(uniform.len(), |x| uniform[x] == T::ONE);
+        }
+    }
+
+    fn is_envelope(&self) -> bool {
+        matches!(self.shape.around, Around::Envelope { .. })
+    }
+
+    /// `A_F = mean of the fine A_f on the face`, without the far ends.
+    fn average_faces(&mut self, fine: &Operator<D, T>, transfer: &Transfer<D, T>, a: usize) {
+        let share = T::of(1.0 / (1u32 << (D - 1)) as f64);
+        rows::numbered([&mut self.operator.open[a]], |r, _, [out]| {
+            out.fill(T::ZERO);
+            for part in transfer.children(r) {
+                let fine_row = fine.layout.row(part.row as usize);
+                let out = &mut out[part.x as usize..][..part.len as usize];
+                for place in (0..1usize << D).filter(|place| place & 1 == 0 && place >> a & 1 == 0) {
+                    let start = fine_row.moved(each(|b| (place >> b & 1) as isize)).start;
+                    let faces = fine.open[a].data[start..].chunks_exact(2).zip(out.iter_mut());
+                    // Along x the first of two faces lies on the coarse face, across x both do.
+                    if a == 0 {
+                        faces.for_each(|(f, out)| *out += share * f[0]);
+                    } else {
+                        faces.for_each(|(f, out)| *out += share * (f[0] + f[1]));
+                    }
+                }
+            }
+        });
+    }
+
+    /// The faces at the far end of an axis of a box, which lie behind its cells.
+    fn set_far_faces(&mut self, fine: &Operator<D, T>, fine_shape: &Shape<D>, a: usize, far: Side) {
+        let layout = &self.shape.layout;
+        let (n, fine_n) = (layout.cells()[a] as isize, fine.layout.cells()[a] as isize);
+        // The fine face nearest to the end of the coarse cells. If it is the last one, it has the fine level's factor.
+        let fine_face = (2 * n).min(fine_n);
+        let factor = match fine_shape.around {
+            Around::Sides(sides) if fine_face == fine_n => sides[a][1].weight(1.0),
+            _ => 1.0,
+        };
+        let share = 1.0 / (1u32 << (D - 1)) as f64;
+        let weights = &mut self.operator.open[a].data;
+        lines(layout, a, |index, first, last| {
+            weights[last] = match far {
+                Side::Joined => weights[first],
+                Side::Wall => T::ZERO,
+                Side::Zero { weight } => {
+                    let mut mean = 0.0;
+                    for place in (0..1usize << D).filter(|place| place >> a & 1 == 0) {
+                        let child = each(|b| if b == a { fine_face } else { 2 * index[b] + (place >> b & 1) as isize });
+                        mean += share * fine.open[a].get_signed(child).to_f64();
+                    }
+                    T::of(weight * mean / factor)
+                }
+            };
+        });
+    }
+
+    /// What each cell is: the largest of what its children are.
+    fn set_states(&mut self, fine: &Field<D, T>, transfer: &Transfer<D, T>) {
+        rows::numbered([&mut self.x], |r, _, [out]| {
+            out.fill(T::of(MISSING));
+            for part in transfer.children(r) {
+                let fine_row = fine.layout().row(part.row as usize);
+                let out = &mut out[part.x as usize..][..part.len as usize];
+                for place in (0..1usize << D).filter(|place| place & 1 == 0) {
+                    let start = fine_row.moved(each(|b| (place >> b & 1) as isize)).start;
+                    for (children, out) in fine.data[start..].chunks_exact(2).zip(out.iter_mut()) {
+                        for &child in children {
+                            if child > *out {
+                                *out = child;
+                            }
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// Puts the envelope into the weights: faces between a cell and a missing one lead to the value zero.
+    fn set_envelope(&mut self, a: usize, weight: T) {
+        let state = &self.x;
+        let (missing, open) = (T::of(MISSING), T::of(OPEN));
+        let link = |s: T| if s == open { weight } else { T::ZERO };
+        self.operator.open[a].par_rows(|row, faces| {
+            let mut pad = Pad::default();
+            let (low, high) = (state.down(row, a, &mut pad), state.row(row));
+            for x in 0..faces.len() {
+                if low[x] == missing {
+                    faces[x] = link(high[x]);
+                } else if high[x] == missing {
+                    faces[x] = link(low[x]);
+                }
+            }
+        });
+        let weights = &mut self.operator.open[a];
+        if self.shape.layout.as_tiles().is_some() {
+            // Upper faces of tiles with no tile behind them are read from the background.
+            let tile = self.shape.layout.cells()[0].pow(D as u32);
+            weights.data_mut()[SLACK..][..tile].fill(weight);
+        } else {
+            let below = self.shape.layout.stride()[a];
+            lines(&self.shape.layout, a, |_, _, last| weights.data[last] = link(state.data[last - below]));
+        }
+    }
+
+    /// Which cells are unknowns, and what the sum of their weights is.
+    fn set_inverse(&mut self) {
+        let Level { operator, x: state, b: uniform, shape, .. } = self;
+        let Operator { open, inverse, .. } = operator;
+        let (open, state) = (&*open, &*state);
+        rows::for_each([inverse, uniform], |row, [inverse, uniform]| {
+            weights(open, row, |x, sum, others| {
+                inverse[x] = sum;
+                uniform[x] = others;
+            });
+            match shape.around {
+                Around::Sides(_) => {}
+                Around::Envelope { weight: None } => hold_last_cells(row, inverse),
+                Around::Envelope { weight: Some(_) } => {
+                    let state = state.row(row);
+                    for x in 0..inverse.len() {
+                        inverse[x] = if state[x] == T::of(OPEN) { inverse[x] } else { T::ZERO };
+                    }
+                }
+            }
+            for x in 0..inverse.len() {
+                let unknown = inverse[x] > T::ZERO;
+                uniform[x] = if unknown && uniform[x] == T::ZERO { T::ONE } else { T::ZERO };
+                inverse[x] = if unknown { T::of(1.0 / inverse[x].to_f64()) } else { T::ZERO };
+            }
+        });
+        wrap(&mut operator.inverse, operator.joined, shape.layout.cells());
+    }
+}
+
+/// A weight that can be used: not a number counts as closed.
+fn weight<T: Number>(w: T) -> T {
+    if w > T::ZERO { w } else { T::ZERO }
+}
+
+impl Side {
+    /// The weight of a face at this end.
+    fn weight<T: Number>(self, open: T) -> T {
+        match self {
+            Side::Wall => T::ZERO,
+            Side::Joined => open,
+            Side::Zero { weight } => T::of(weight) * open,
+        }
+    }
+}
+
+/// Calls `f(x, sum of the weights, sum of squared differences from 1)` for the cells of a row.
+#[inline(always)]
+fn weights<const D: usize, T: Number>(open: &VectorField<D, T>, row: Row<'_, D>, mut f: impl FnMut(usize, T, T)) {
+    let mut pad = Pad::default();
+    let low: [&[T]; D] = each(|a| open[a].row(row));
+    let n = low[0].len();
+    let next = open[0].up(row, 0, &mut pad);
+    let high: [&[T]; D] = each(|a| if a == 0 { &next[..n] } else { &open[a].row(row.up(a))[..n] });
+    for x in 0..n {
+        let (mut sum, mut others) = (T::ZERO, T::ZERO);
+        for a in 0..D {
+            sum += low[a][x] + high[a][x];
+            let (l, h) = (low[a][x] - T::ONE, high[a][x] - T::ONE);
+            others += l * l + h * h;
+        }
+        f(x, sum, others);
+    }
+}
+
+/// On tiles, cells without all their neighbours are held at zero.
+fn hold_last_cells<const D: usize, T: Number>(row: Row<'_, D>, inverse: &mut [T]) {
+    let n = inverse.len();
+    if !(1..D).all(|a| row.up(a).exists() && row.down(a).exists()) {
+        inverse.fill(T::ZERO);
+    }
+    if !row.shifted(0, -(n as isize)).exists() {
+        inverse[0] = T::ZERO;
+    }
+    if !row.shifted(0, n as isize).exists() {
+        inverse[n - 1] = T::ZERO;
+    }
+}
+
+/// Calls `f(index, first, last)` for every line of faces along axis `a` of a box: the index of its first cell, and where
+/// its first and its last face lie.
+fn lines<const D: usize>(layout: &Layout<D>, a: usize, mut f: impl FnMut([isize; D], usize, usize)) {
+    let along = layout.cells()[a] * layout.stride()[a];
+    for row in (0..layout.rows()).map(|r| layout.row(r)).filter(|row| a == 0 || row.index[a] == 0) {
+        for x in 0..if a == 0 { 1 } else { layout.cells()[0] } {
+            let mut index = row.index;
+            index[0] = x as isize;
+            f(index, row.start + x, row.start + x + along);
+        }
+    }
+}
+
+/// What counts in the interpolation around a level: not what is behind walls, but what is held at zero.
+fn set_present_outside<const D: usize, T: Number>(shape: &Shape<D>, present: &mut Field<D, T>) {
+    let Around::Sides(sides) = shape.around else { return present.fill(T::ONE) };
+    // Walls last: behind a corner of both kinds the wall has the say, as it has along its own axis.
+    for wall in [false, true] {
+        for a in 0..D {
+            for (side, ghost) in sides[a].into_iter().zip([-1, shape.layout.cells()[a] as isize]) {
+                if side != Side::Joined && (side == Side::Wall) == wall {
+                    let value = if wall { T::ZERO } else { T::ONE };
+                    slab_runs(&shape.layout, a, ghost, |start, run| present.data[start..start + run].fill(value));
+                }
+            }
+        }
+    }
+}

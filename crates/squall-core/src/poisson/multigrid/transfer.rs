@@ -1,0 +1,254 @@
+//! Between a level and the next coarser one.
+//!
+//! Each coarse cell covers two fine cells along each axis. A correction is brought to the finer level by multilinear
+//! interpolation, `x_i += share_i sum over J of w_iJ X_J` with `w` made of 3/4 and 1/4 along each axis. Where some of the
+//! coarse cells are solid or behind a wall, the others have to stand in for them: `share = 1 / sum of w over the cells
+//! present`. Cells held at zero count as present. The way up is the transpose, scaled so that the coarse equation is the
+//! fine one averaged: a residual in units of `h^2` grows by `(2h / h)^2`, and the weights of a cell sum up to `2^D`.
+
+use super::number::Number;
+use super::operator::{Operator, Span, zeros};
+use crate::field::{Field, OutOfMemory};
+use crate::grid::At;
+use crate::layout::{Layout, Row};
+use crate::rows;
+
+/// Fine cells handled at once.
+const CHUNK: usize = 128;
+
+/// Where the cells of a fine row lie on the coarser level.
+#[derive(Clone, Copy, Debug)]
+struct Parent<const D: usize> {
+    /// Number of the coarse row.
+    row: u32,
+    /// Coarse cell of the row's first cell, counted in the coarse row.
+    x: u32,
+    /// 1 where the parent is the ghost behind that row.
+    behind: [i8; D],
+}
+
+/// Where the cells of a part of a coarse row lie on the finer level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Children {
+    /// Coarse cells.
+    pub x: u32,
+    pub len: u32,
+    /// Number of the fine row with the lowest children.
+    pub row: u32,
+}
+
+pub(super) struct Transfer<const D: usize, T> {
+    parents: Vec<Parent<D>>,
+    children: Vec<Children>,
+    /// Where the children of each coarse row begin in the list.
+    first_child: Vec<u32>,
+    /// Coarse cells that count in the interpolation: 1, others 0.
+    pub present: Field<D, T>,
+}
+
+impl<const D: usize, T: Number> Transfer<D, T> {
+    /// `origin` is the place of the coarse layout's first cell in the frame in which coarse cell `I` covers the fine cells
+    /// `2 I` and `2 I + 1`.
+    pub fn new(fine: &Layout<D>, coarse: &Layout<D>, origin: [isize; D]) -> Result<Self, OutOfMemory> {
+        let parents: Vec<Parent<D>> = (0..fine.rows()).map(|r| parent(fine.row(r), coarse, origin)).collect();
+        // The row with even indices is the one whose parent has it as its lowest children.
+        let lowest = |r: usize| {
+            let row = fine.row(r);
+            (1..D).all(|a| row.index[a] % 2 == 0 && parents[r].behind[a] == 0)
+        };
+        let mut first_child = vec![0; coarse.rows() + 1];
+        for r in (0..fine.rows()).filter(|&r| lowest(r)) {
+            first_child[parents[r].row as usize + 1] += 1;
+        }
+        for r in 0..coarse.rows() {
+            first_child[r + 1] += first_child[r];
+        }
+        let mut next = first_child.clone();
+        let mut children = vec![Children { x: 0, len: 0, row: 0 }; first_child[coarse.rows()] as usize];
+        for r in (0..fine.rows()).filter(|&r| lowest(r)) {
+            let Parent { row, x, .. } = parents[r];
+            let len = fine.cells()[0].div_ceil(2).min(coarse.cells()[0] - x as usize) as u32;
+            children[next[row as usize] as usize] = Children { x, len, row: r as u32 };
+            next[row as usize] += 1;
+        }
+        Ok(Transfer { parents, children, first_child, present: zeros(coarse, At::Center)? })
+    }
+
+    /// The parts of a coarse row that have children.
+    #[inline]
+    pub fn children(&self, coarse_row: usize) -> &[Children] {
+        &self.children[self.first_child[coarse_row] as usize..self.first_child[coarse_row + 1] as usize]
+    }
+
+    /// Sets the shares, and the plain stretch of each row: the longest with share 1 where `uniform` is 1, too.
+    pub fn set_shares(&self, fine: &mut Operator<D, T>, uniform: &Field<D, T>) {
+        let Operator { share, plain, inverse, layout, .. } = fine;
+        let n = layout.cells()[0];
+        let inverse = &*inverse;
+        let find = |r: usize, row: Row<'_, D>, span: &mut Span, [share]: [&mut [T]; 1]| {
+            let (uniform, inverse) = (uniform.row(row), inverse.row(row));
+            self.interpolate(r, row, n, &self.present, |x, sums| share[x..x + sums.len()].copy_from_slice(sums));
+            *span = longest(share.len(), |x| share[x] == T::ONE && uniform[x] == T::ONE);
+            for x in (0..span.begin as usize).chain(span.end as usize..share.len()) {
+                let sum = share[x].to_f64();
+                let used = inverse[x] > T::ZERO && sum > 0.0;
+                share[x] = if used { T::of(1.0 / sum) } else { T::ZERO };
+            }
+        };
+        rows::with_items([share], plain, find, |(), ()| ());
+    }
+
+    /// `x += share P X`. Needs the joined ghosts of `X`, those of corners, too.
+    pub fn prolong(&self, coarse: &Field<D, T>, fine: &Operator<D, T>, x: &mut Field<D, T>) {
+        rows::numbered([x], |r, row, [x]| {
+            let (share, plain) = (fine.share.row(row), fine.plain[r]);
+            self.interpolate(r, row, x.len(), coarse, |begin, values| {
+                let end = begin + values.len();
+                let (lo, hi) = ((plain.begin as usize).clamp(begin, end), (plain.end as usize).clamp(begin, end));
+                for i in (begin..lo).chain(hi..end) {
+                    x[i] += share[i] * values[i - begin];
+                }
+                if lo < hi {
+                    x[lo..hi].iter_mut().zip(&values[lo - begin..hi - begin]).for_each(|(x, &v)| *x += v);
+                }
+            });
+        });
+    }
+
+    /// Calls `f(first cell, values)` with the interpolated values of one fine row of `n` cells, chunk by chunk.
+    #[inline(always)]
+    fn interpolate(&self, r: usize, row: Row<'_, D>, n: usize, coarse: &Field<D, T>, mut f: impl FnMut(usize, &[T])) {
+        let (near, far) = (T::of(0.75), T::of(0.25));
+        let parent = self.parents[r];
+        let coarse_row = coarse.layout().row(parent.row as usize);
+        for begin in (0..n).step_by(CHUNK) {
+            let len = (n - begin).min(CHUNK);
+            // Values along x from one cell before to one behind, blended over the other axes.
+            let mut blend = [T::ZERO; CHUNK / 2 + 2];
+            let blend = &mut blend[..len.div_ceil(2) + 2];
+            for corner in 0..1usize << (D - 1) {
+                let mut shift = [0; D];
+                let mut weight = 1.0;
+                for a in 1..D {
+                    shift[a] = parent.behind[a] as isize;
+                    if corner >> (a - 1) & 1 == 1 {
+                        shift[a] += if row.index[a] % 2 == 0 { -1 } else { 1 };
+                        weight *= 0.25;
+                    } else {
+                        weight *= 0.75;
+                    }
+                }
+                let first = parent.x as isize + (begin / 2) as isize - 1;
+                add_scaled(coarse, coarse_row, shift, first, T::of(weight), blend);
+            }
+            let mut values = [T::ZERO; CHUNK];
+            for (k, pair) in values[..len.next_multiple_of(2)].chunks_exact_mut(2).enumerate() {
+                pair[0] = near * blend[k + 1] + far * blend[k];
+                pair[1] = near * blend[k + 1] + far * blend[k + 2];
+            }
+            f(begin, &values[..len]);
+        }
+    }
+    /// `B = 2^(2 - D) P^T r`, where `r` has its shares in it already. Needs the ghosts of `r` wrapped at twice the coarse
+    /// cell count.
+    pub fn restrict(&self, residual: &Field<D, T>, coarse: &mut Field<D, T>) {
+        let fine = residual.layout();
+        let scale = 4.0 / (1u32 << D) as f64;
+        let (near, far) = (T::of(0.75 * scale), T::of(0.25 * scale));
+        rows::numbered([coarse], |r, _, [out]| {
+            out.fill(T::ZERO);
+            for part in self.children(r) {
+                let fine_row = fine.row(part.row as usize);
+                let out = &mut out[part.x as usize..][..part.len as usize];
+                for (chunk, out) in out.chunks_mut(CHUNK / 2).enumerate() {
+                    // Values along x from one cell before to one behind, blended over the other axes.
+                    let mut blend = [T::ZERO; CHUNK + 2];
+                    let blend = &mut blend[..2 * out.len() + 2];
+                    for place in 0..1usize << (2 * (D - 1)) {
+                        let mut shift = [0; D];
+                        let mut weight = 1.0;
+                        for a in 1..D {
+                            let step = place >> (2 * (a - 1)) & 3;
+                            shift[a] = step as isize - 1;
+                            weight *= if step == 1 || step == 2 { 0.75 } else { 0.25 };
+                        }
+                        add_scaled(residual, fine_row, shift, (chunk * CHUNK) as isize - 1, T::of(weight), blend);
+                    }
+                    for (k, out) in out.iter_mut().enumerate() {
+                        *out = near * (blend[2 * k + 1] + blend[2 * k + 2]) + far * (blend[2 * k] + blend[2 * k + 3]);
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Where the cells of a fine row lie on the coarser level.
+fn parent<const D: usize>(row: Row<'_, D>, coarse: &Layout<D>, origin: [isize; D]) -> Parent<D> {
+    let cells = coarse.cells().map(|n| n as isize);
+    let index: [isize; D] = std::array::from_fn(|a| row.index[a].div_euclid(2) - origin[a]);
+    let mut behind = [0; D];
+    let mut local = index;
+    let mut part = 0;
+    if let Some(tiles) = coarse.as_tiles() {
+        let tile = std::array::from_fn(|a| index[a].div_euclid(cells[a]) as i32);
+        part = tiles.find(tile).expect("each tile has a coarser one above it");
+        local = std::array::from_fn(|a| index[a].rem_euclid(cells[a]));
+    } else {
+        for a in 1..D {
+            local[a] = index[a].min(cells[a] - 1);
+            behind[a] = (index[a] - local[a]) as i8;
+        }
+    }
+    let number = (1..D).rev().fold(part as isize, |number, a| number * cells[a] + local[a]);
+    Parent { row: number as u32, x: local[0] as u32, behind }
+}
+
+/// `out += weight field` over cells of the row `shift` away, from cell `first` on: one cell beyond the row on tiles, the
+/// ghosts on a box.
+#[inline(always)]
+fn add_scaled<const D: usize, T: Number>(
+    field: &Field<D, T>,
+    row: Row<'_, D>,
+    mut shift: [isize; D],
+    first: isize,
+    weight: T,
+    out: &mut [T],
+) {
+    let add = |out: &mut [T], start: usize| {
+        let values = &field.data[start..start + out.len()];
+        out.iter_mut().zip(values).for_each(|(out, &v)| *out += weight * v);
+    };
+    let here = row.moved(shift);
+    if !row.on_tiles() {
+        return add(out, here.start.wrapping_add_signed(first));
+    }
+    let n = field.layout().cells()[0];
+    let (mut begin, mut end) = (0, out.len());
+    if first < 0 {
+        shift[0] = -(n as isize);
+        add(&mut out[..1], row.moved(shift).start + n - 1);
+        begin = 1;
+    }
+    if first + end as isize > n as isize {
+        shift[0] = n as isize;
+        end -= 1;
+        add(&mut out[end..], row.moved(shift).start);
+    }
+    add(&mut out[begin..end], here.start.wrapping_add_signed(first + begin as isize));
+}
+
+/// The longest stretch of cells for which `f` holds.
+pub(super) fn longest(n: usize, f: impl Fn(usize) -> bool) -> Span {
+    let mut best = Span::default();
+    let mut begin = 0;
+    for x in 0..=n {
+        if x == n || !f(x) {
+            if x - begin > (best.end - best.begin) as usize {
+                best = Span { begin: begin as u32, end: x as u32 };
+            }
+            begin = x + 1;
+        }
+    }
+    best
+}
