@@ -107,8 +107,31 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     #[inline(always)]
     pub fn row(&self, row: Row<'_, D>) -> &[T] {
         let n = self.layout.cells()[0];
-        debug_assert!(!row.on_tiles() || row.index[0] as usize % n == 0, "rows of tiles lie together whole only");
+        debug_assert!(
+            !row.on_tiles() || (row.index[0] as usize).is_multiple_of(n),
+            "rows of tiles lie together whole only"
+        );
         &self.data[row.start..row.start + n]
+    }
+
+    /// The values of a run of rows that lie together: one row of a box, several of a tile.
+    #[inline(always)]
+    pub(crate) fn run(&self, row: Row<'_, D>) -> &[T] {
+        &self.data[row.start..row.start + self.layout.run()]
+    }
+
+    /// Copies into `out` the part from `x` on of the run `by` = 1 or -1 cells along axis `a`.
+    #[inline(always)]
+    pub(crate) fn beside(&self, row: Row<'_, D>, a: usize, by: isize, x: usize, out: &mut [T]) {
+        if !row.on_tiles() {
+            return out.copy_from_slice(&self.row(row.shifted(a, by))[x..x + out.len()]);
+        }
+        let n = self.layout.cells()[0];
+        let mut pad = Pad::default();
+        for (j, out) in out.chunks_exact_mut(n).enumerate() {
+            let row = row.shifted(1, j as isize);
+            out.copy_from_slice(if by > 0 { self.up(row, a, &mut pad) } else { self.down(row, a, &mut pad) });
+        }
     }
 
     /// The row one cell further along axis `a`. Along x on tiles it is a copy in `pad`, as half of it lies in the next tile.

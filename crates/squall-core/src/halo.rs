@@ -5,6 +5,7 @@ use crate::field::{Field, Pad};
 use crate::grid::{At, Axis, End, Ends, Grid, Side};
 use crate::layout::{HALO, Layout, SLACK};
 use crate::rows;
+use rayon::prelude::*;
 
 impl<const D: usize> Grid<D> {
     /// What the pressure does: flat at walls and where the flow across the face is given, zero where the side is open.
@@ -116,6 +117,65 @@ impl<const D: usize> Field<D> {
                 }
             }
         }
+    }
+
+    /// Gives a staggered field its first and last face on a bounded axis of its own: what the end prescribes, or the value
+    /// of the next face inside.
+    pub fn set_end_faces(&mut self) {
+        let At::Face(a) = self.at() else { return };
+        let Ends::Bounded { lo, hi } = self.ends()[a] else { return };
+        let n = self.cells()[a] as isize;
+        for (end, at, inside) in [(lo, 0, 1), (hi, n, n - 1)] {
+            match end {
+                End::Value(b) => self.set_slab(a, at, |_| b),
+                End::Flat => self.copy_slab(a, &Ghost { from: inside.clamp(0, n), to: at, scale: 1.0, shift: 0.0 }),
+            }
+        }
+        self.ghosts_filled = false;
+    }
+
+    /// [`Field::set_end_faces`] where the end prescribes a value.
+    pub(crate) fn set_end_faces_if_given(&mut self) {
+        let At::Face(a) = self.at() else { return };
+        let Ends::Bounded { lo, hi } = self.ends()[a] else { return };
+        let n = self.cells()[a] as isize;
+        for (end, at) in [(lo, 0), (hi, n)] {
+            if let End::Value(b) = end {
+                self.set_slab(a, at, |_| b);
+                self.ghosts_filled = false;
+            }
+        }
+    }
+
+    /// `face += mean of the centred values on both sides`, the last face included. Needs the ghosts of `cells`.
+    pub(crate) fn add_face_means(&mut self, cells: &Field<D>, a: usize) {
+        self.par_rows(|row, face| {
+            let mut pad = Pad::default();
+            let (low, high) = (cells.down(row, a, &mut pad), cells.row(row));
+            for x in 0..face.len() {
+                face[x] += 0.5 * (low[x] + high[x]);
+            }
+        });
+        if let Ends::Bounded { .. } = self.ends()[a] {
+            let n = self.cells()[a] as isize;
+            let (below, layout) = (self.layout().stride()[a], self.layout().clone());
+            slab_runs(&layout, a, n, |start, run| {
+                for at in start..start + run {
+                    self.data[at] += 0.5 * (cells.data[at] + cells.data[at - below]);
+                }
+            });
+        }
+    }
+
+    /// `self = now + ahead (now - before)`, in all that is stored: the last faces lie behind the cells.
+    pub(crate) fn set_ahead(&mut self, now: &Self, before: &Self, ahead: Real) {
+        const BLOCK: usize = 1 << 14;
+        let data = self.data_mut().par_chunks_mut(BLOCK);
+        data.zip(now.data.par_chunks(BLOCK)).zip(before.data.par_chunks(BLOCK)).for_each(|((out, now), before)| {
+            for x in 0..out.len() {
+                out[x] = now[x] + ahead * (now[x] - before[x]);
+            }
+        });
     }
 
     /// `face -= (q(i) - q(i - e_a)) / h` for values on the faces across axis `a`, the last one included. Needs the ghosts

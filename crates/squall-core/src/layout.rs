@@ -27,6 +27,9 @@ pub const fn tile_width<const D: usize>() -> usize {
     if D == 3 { 16 } else { MAX_TILE }
 }
 
+/// Cells in a run of rows of a tile.
+pub(crate) const TILE_RUN: usize = 128;
+
 /// The longest row of a tile.
 pub(crate) const MAX_TILE: usize = 32;
 
@@ -146,6 +149,11 @@ impl<const D: usize> Row<'_, D> {
         (self.tiles.is_some() && self.slot != 0).then(|| self.slot as usize - 1)
     }
 
+    /// The slots of the 3^D tiles around the row's own, x fastest.
+    pub(crate) fn around(&self) -> Option<&[u32]> {
+        self.tiles.map(|tiles| tiles.around(self.slot))
+    }
+
     #[inline(always)]
     pub(crate) fn on_tiles(&self) -> bool {
         self.tiles.is_some()
@@ -215,6 +223,11 @@ impl<const D: usize> Layout<D> {
         self.rows_per_part() * self.tiles.as_ref().map_or(1, |t| t.coords.len())
     }
 
+    /// Values that lie together and are best worked on at once: a row of a box, several rows of a tile.
+    pub(crate) fn run(&self) -> usize {
+        if self.tiles.is_some() { TILE_RUN } else { self.cells[0] }
+    }
+
     /// Rows of the box or of one tile.
     pub(crate) fn rows_per_part(&self) -> usize {
         self.cells[1..].iter().product()
@@ -236,6 +249,31 @@ impl<const D: usize> Layout<D> {
             index[a] += tiles.coords[r][a] as isize * self.cells[a] as isize;
         }
         Row { index, start, stride: self.stride, tiles: Some(tiles), slot: r as u32 + 1 }
+    }
+
+    /// Calls `f` with every row that meets a box of cells (all rows if there is none), and with the part of it inside.
+    pub fn rows_within(
+        &self,
+        within: Option<[std::ops::Range<isize>; D]>,
+        mut f: impl FnMut(Row<'_, D>, std::ops::Range<usize>),
+    ) {
+        let part = self.rows_per_part();
+        for p in 0..self.rows() / part {
+            let corner = self.row(p * part).index;
+            let inside = |a: usize, i: isize, n: usize| {
+                within.as_ref().is_none_or(|w| w[a].start < i + n as isize && i < w[a].end)
+            };
+            if !(0..D).all(|a| inside(a, corner[a], self.cells[a])) {
+                continue;
+            }
+            for row in
+                (0..part).map(|r| self.row(p * part + r)).filter(|row| (1..D).all(|a| inside(a, row.index[a], 1)))
+            {
+                let n = self.cells[0] as isize;
+                let xs = within.as_ref().map_or(0..n, |w| w[0].start - row.index[0]..w[0].end - row.index[0]);
+                f(row, xs.start.clamp(0, n) as usize..xs.end.clamp(0, n) as usize);
+            }
+        }
     }
 
     /// Where the value of a cell lies. In a box, ghost cells have indices below 0 or from the cell count on; where no tile

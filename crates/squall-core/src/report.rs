@@ -17,6 +17,8 @@ pub struct StepReport {
     pub energy: f64,
     /// The integral of each substance over the box, in the order in which they were given.
     pub mass: smallvec::SmallVec<[f64; 8]>,
+    /// How many cells there are.
+    pub cells: u64,
     /// What the pressure solver did.
     pub pressure: SolveReport,
     /// Wall-clock seconds spent in each part of the step.
@@ -40,6 +42,8 @@ pub struct SolveReport {
 /// Wall-clock seconds spent in each part of a step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timings {
+    /// Finding out where the grid has to be, where it follows the fluid; moving solids.
+    pub follow: f64,
     /// Tracing and sampling.
     pub advect: f64,
     /// Forces and sources.

@@ -3,6 +3,7 @@
 //! Work is halved again and again at places that depend on the grid alone. Loops that write give each row to exactly
 //! one task; reductions combine their halves in that fixed tree. Nothing is allocated.
 
+use crate::Real;
 use crate::field::Field;
 use crate::layout::{HALO, Layout, Row};
 
@@ -22,7 +23,7 @@ pub fn for_each<const D: usize, const K: usize, T: Copy + Default + Send + Sync>
     assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
     let first = layout.first();
     let slices = fields.map(|f| &mut f.data_mut()[first..]);
-    split(&layout, 0, 0, layout.rows(), slices, &|| (), &|_, row, slices| f(row, slices));
+    split(&layout, Piece::row(&layout), 0, layout.rows(), slices, &|| (), &|_, row, slices| f(row, slices));
 }
 
 /// Calls `f` with every x-row of one field, ghosts along x included, in parallel.
@@ -33,7 +34,15 @@ pub fn for_each_padded<const D: usize, T: Copy + Default + Send + Sync>(
     let layout = field.layout().clone();
     assert!(layout.as_tiles().is_none(), "tiles have no ghosts");
     let slices = [&mut field.data_mut()[layout.row(0).start - HALO..]];
-    split(&layout, HALO, 0, layout.rows(), slices, &|| (), &|_, _, [row]| f(row));
+    split(
+        &layout,
+        Piece { rows: 1, len: layout.cells()[0] + 2 * HALO },
+        0,
+        layout.rows(),
+        slices,
+        &|| (),
+        &|_, _, [row]| f(row),
+    );
 }
 
 /// Most fields that [`for_each_of`] takes.
@@ -54,28 +63,60 @@ pub fn for_each_of<const D: usize, T: Copy + Default + Send + Sync, W>(
     let mut fields = fields.iter_mut();
     let slices: [&mut [T]; MAX] =
         std::array::from_fn(|_| fields.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
-    split(&layout, 0, 0, layout.rows(), slices, &workspace, &|w, row, mut slices| f(w, row, &mut slices[..count]));
+    split(&layout, Piece::row(&layout), 0, layout.rows(), slices, &workspace, &|w, row, mut slices| {
+        f(w, row, &mut slices[..count])
+    });
 }
 
-/// `pad`: how many ghosts on either side belong to a row; the slices begin that much before the first one.
+/// [`for_each_of`] by runs of rows: `f` gets the first row of a run and the values of all its rows.
+pub(crate) fn for_each_run<const D: usize, W>(
+    fields: &mut [&mut Field<D>],
+    workspace: impl Fn() -> W + Sync,
+    f: impl Fn(&mut W, Row<'_, D>, &mut [&mut [Real]]) + Sync,
+) {
+    let count = fields.len();
+    assert!((1..=MAX).contains(&count), "from 1 to {MAX} fields");
+    let layout = fields[0].layout().clone();
+    assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
+    let first = layout.first();
+    let mut fields = fields.iter_mut();
+    let slices: [&mut [Real]; MAX] =
+        std::array::from_fn(|_| fields.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
+    let piece = Piece { rows: layout.run() / layout.cells()[0], len: layout.run() };
+    split(&layout, piece, 0, layout.rows(), slices, &workspace, &|w, row, mut slices| f(w, row, &mut slices[..count]));
+}
+
+/// What one call gets: some rows that lie together, as so many values.
+#[derive(Clone, Copy)]
+struct Piece {
+    rows: usize,
+    len: usize,
+}
+
+impl Piece {
+    fn row<const D: usize>(layout: &Layout<D>) -> Self {
+        Piece { rows: 1, len: layout.cells()[0] }
+    }
+}
+
+/// The slices begin with the piece of row `begin`.
 fn split<const D: usize, const K: usize, T: Send, W>(
     layout: &Layout<D>,
-    pad: usize,
+    piece: Piece,
     begin: usize,
     end: usize,
     slices: [&mut [T]; K],
     workspace: &(impl Fn() -> W + Sync),
     f: &(impl Fn(&mut W, Row<'_, D>, [&mut [T]; K]) + Sync),
 ) {
-    let nx = layout.cells()[0] + 2 * pad;
     let base = layout.row(begin).start;
-    if end - begin <= grain_rows(nx) {
+    if end - begin <= grain_rows(layout.cells()[0]) {
         let mut slices = slices;
         let mut w = workspace();
-        for r in begin..end {
+        for r in (begin..end).step_by(piece.rows) {
             let row = layout.row(r);
             let at = row.start - base;
-            f(&mut w, row, slices.each_mut().map(|s| s.get_mut(at..at + nx).unwrap_or_default()));
+            f(&mut w, row, slices.each_mut().map(|s| s.get_mut(at..at + piece.len).unwrap_or_default()));
         }
         return;
     }
@@ -88,8 +129,8 @@ fn split<const D: usize, const K: usize, T: Send, W>(
     let upper = halves.each_mut().map(|h| h.1.take().unwrap_or_default());
     let lower = halves.map(|h| h.0);
     rayon::join(
-        || split(layout, pad, begin, middle, lower, workspace, f),
-        || split(layout, pad, middle, end, upper, workspace, f),
+        || split(layout, piece, begin, middle, lower, workspace, f),
+        || split(layout, piece, middle, end, upper, workspace, f),
     );
 }
 

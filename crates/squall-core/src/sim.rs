@@ -1,6 +1,9 @@
 //! What a simulation looks like from outside: no dimension, no grid type, only named values.
 
+use crate::clock::Clock;
+use crate::field::Field;
 use crate::report::StepReport;
+use crate::volume::Volume;
 
 /// A field as others see it.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +28,11 @@ pub trait Simulation: Send {
     /// The largest speed along one axis, in cells per second: what a limit on the step is computed from.
     fn cells_per_second(&self) -> f64;
 
+    /// The longest step, in seconds, in which nothing moves by more than `cfl` cells.
+    fn longest_step(&self, cfl: f64) -> f64 {
+        cfl / self.cells_per_second()
+    }
+
     /// Advances by `dt` seconds.
     fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite>;
 
@@ -36,6 +44,18 @@ pub trait Simulation: Send {
 
     /// Copies component `component` of a field into `out`, one value per cell, x fastest. `false`: no such field.
     fn read(&self, name: &str, component: usize, out: &mut Vec<f32>) -> bool;
+
+    /// Puts component `component` of a field, at cell centres, into `out`, where it is. `false`: no such field, or not three
+    /// dimensions.
+    fn volume(&self, name: &str, component: usize, out: &mut Volume) -> bool {
+        let (&[nx, ny, nz], (origin, spacing)) = (self.cells(), self.placement()) else { return false };
+        let mut values = Vec::new();
+        if !self.read(name, component, &mut values) || spacing.iter().any(|h| (h / spacing[0] - 1.0).abs() > 1e-6) {
+            return false;
+        }
+        *out = Volume::from_dense([origin[0], origin[1], origin[2]], spacing[0], 0.0, [nx, ny, nz], &values);
+        true
+    }
 
     /// Shows the visitor everything that the next step depends on, always in the same order. The visitor may read
     /// (to save) or write (to restore): one list serves both, so that they cannot disagree.
@@ -61,11 +81,33 @@ pub struct NotFinite {
     /// What the cell holds.
     pub value: f32,
     /// Where, one index per axis.
-    pub cell: Vec<usize>,
+    pub cell: Vec<isize>,
     /// When, in seconds.
     pub time: f64,
     /// The step in which it was found, counted from 0.
     pub step: u64,
     /// The part of the step after which it was found.
     pub stage: &'static str,
+}
+
+impl<const D: usize> Field<D> {
+    /// An error that names the first cell whose value is not finite.
+    pub(crate) fn find_not_finite(&self, name: &str, clock: &Clock) -> Result<(), NotFinite> {
+        let layout = self.layout();
+        for row in (0..layout.rows()).map(|r| layout.row(r)) {
+            if let Some(x) = self.row(row).iter().position(|v| !v.is_finite()) {
+                let mut cell = row.index.to_vec();
+                cell[0] += x as isize;
+                return Err(NotFinite {
+                    field: name.to_string(),
+                    value: self.row(row)[x],
+                    cell,
+                    time: clock.time,
+                    step: clock.steps - 1,
+                    stage: "end of step",
+                });
+            }
+        }
+        Ok(())
+    }
 }

@@ -8,7 +8,7 @@ use crate::field::VectorField;
 use crate::grid::{At, Grid};
 use crate::layout::Row;
 use crate::ops::each;
-use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Isa, Lanes, Places, flatten, gather};
+use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Isa, Lanes, Places, Points, Windows, flatten, gather};
 
 /// How paths are traced.
 ///
@@ -51,6 +51,8 @@ pub(crate) struct Work<const D: usize> {
     pub center: [AxisLanes; D],
     face: [AxisLanes; D],
     pub places: Places,
+    /// Of the velocity that is traced through; on tiles.
+    pub windows: Windows<D>,
 }
 
 impl<const D: usize> Work<D> {
@@ -61,6 +63,7 @@ impl<const D: usize> Work<D> {
             center: each(|_| AxisLanes::new()),
             face: each(|_| AxisLanes::new()),
             places: Places::new(),
+            windows: Windows::new(),
         }
     }
 }
@@ -69,6 +72,8 @@ impl<const D: usize> Work<D> {
 pub(crate) struct Paths<'a, const D: usize> {
     u: &'a VectorField<D>,
     pub rules: [AxisRule; D],
+    /// How far paths reach around each tile, in cells; on tiles.
+    reach: &'a [u8],
     /// `-dt / h` per axis: turns a velocity into a displacement in cells.
     scale: [Real; D],
     tracer: Tracer,
@@ -76,10 +81,24 @@ pub(crate) struct Paths<'a, const D: usize> {
 }
 
 impl<'a, const D: usize> Paths<'a, D> {
-    /// Paths back in time by `dt` (forward if `dt` is negative). The ghosts of `u` must be filled.
-    pub fn new(u: &'a VectorField<D>, grid: &Grid<D>, dt: f64, tracer: Tracer, isa: Isa) -> Self {
+    /// Paths back in time by `dt` (forward if `dt` is negative). The ghosts of `u` must be filled. On tiles, `reach` must
+    /// say how far paths reach around each of them.
+    pub fn new(u: &'a VectorField<D>, grid: &Grid<D>, dt: f64, tracer: Tracer, isa: Isa, reach: &'a [u8]) -> Self {
         let scale = grid.spacing.map(|h| (-dt / h) as Real);
-        Paths { u, rules: u[0].axis_rules(), scale, tracer, isa }
+        Paths { u, rules: u[0].axis_rules(), reach, scale, tracer, isa }
+    }
+
+    /// How far paths reach around the tile of a row, in cells.
+    pub fn margin(&self, row: Row<'_, D>) -> u8 {
+        row.tile().map_or(0, |t| self.reach[t])
+    }
+
+    /// On tiles, fetches the velocity around the tile of a row.
+    #[inline(always)]
+    pub fn enter(&self, row: Row<'_, D>, work: &mut Work<D>) {
+        if row.on_tiles() {
+            work.windows.enter(row, self.margin(row), self.u.iter());
+        }
     }
 
     /// Leaves in `work.d` the displacement of every cell of a chunk.
@@ -114,12 +133,12 @@ impl<'a, const D: usize> Paths<'a, D> {
     #[inline(always)]
     fn at_centers(&self, row: Row<'_, D>, chunk: Chunk<D>, work: &mut Work<D>) {
         for (a, u) in self.u.iter().enumerate() {
-            let here = chunk.of(u.row(row));
+            let here = chunk.of(u.run(row));
             let k = &mut work.k[a][..chunk.len];
             if u.at() == At::Face(a) {
-                let next = chunk.of(u.row(row.up(a)));
+                u.beside(row, a, 1, chunk.x, k);
                 for l in 0..k.len() {
-                    k[l] = 0.5 * (here[l] + next[l]);
+                    k[l] = 0.5 * (here[l] + k[l]);
                 }
             } else {
                 k.copy_from_slice(here);
@@ -142,17 +161,22 @@ impl<'a, const D: usize> Paths<'a, D> {
     /// `k` = velocities at the points displaced by `d`.
     #[inline(always)]
     fn sample(&self, chunk: Chunk<D>, work: &mut Work<D>) {
+        let Work { d, k, center, face, places, windows } = work;
         let staggered = self.u[0].at() == At::Face(0);
+        let on_tiles = !self.reach.is_empty();
+        let (rules, layout) =
+            if on_tiles { (&windows.rules, &windows.layout) } else { (&self.rules, self.u[0].layout()) };
         for a in 0..D {
-            self.rules[a].locate(a, chunk, &work.d[a], false, &mut work.center[a]);
+            rules[a].locate(a, chunk, &d[a], Points::CenterToCenter, &mut center[a]);
             if staggered {
-                self.rules[a].locate(a, chunk, &work.d[a], true, &mut work.face[a]);
+                rules[a].locate(a, chunk, &d[a], Points::CenterToFace, &mut face[a]);
             }
         }
         for c in 0..D {
-            let axis: [&AxisLanes; D] = each(|a| if staggered && a == c { &work.face[a] } else { &work.center[a] });
-            flatten(self.u[c].layout(), axis, chunk.lanes, &mut work.places);
-            gather(self.isa, self.u[c].corners(), &work.places, axis.map(|a| &a.frac), &mut work.k[c]);
+            let axis: [&AxisLanes; D] = each(|a| if staggered && a == c { &face[a] } else { &center[a] });
+            flatten(layout, axis, chunk.lanes, places);
+            let from = if on_tiles { windows.corners(c) } else { self.u[c].corners() };
+            gather(self.isa, from, places, axis.map(|a| &a.frac), &mut k[c]);
         }
     }
 
@@ -190,12 +214,13 @@ impl<'a, const D: usize> Paths<'a, D> {
     /// `dt` times the largest entry of the velocity gradient, in cells per cell.
     fn gradient(&self, row: Row<'_, D>, chunk: Chunk<D>) -> Lanes {
         let mut g = [0.0; CHUNK];
-        let x = chunk.first[0] as usize;
+        let (mut up, mut down) = ([0.0; CHUNK], [0.0; CHUNK]);
         for (c, u) in self.u.iter().enumerate() {
             for a in 0..D {
-                let (up, down) = (u.row(row.up(a)), u.row(row.down(a)));
+                u.beside(row, a, 1, chunk.x, &mut up[..chunk.len]);
+                u.beside(row, a, -1, chunk.x, &mut down[..chunk.len]);
                 for l in 0..chunk.len {
-                    let slope = 0.5 * self.scale[c] * (up[x + l] - down[x + l]);
+                    let slope = 0.5 * self.scale[c] * (up[l] - down[l]);
                     g[l] = max_or_nan(g[l], slope.abs());
                 }
             }

@@ -2,10 +2,13 @@
 
 mod common;
 
+use squall_core::advect::{Advection, Flow, MapScratch, advect_mapped};
 use squall_core::field::Pad;
 use squall_core::layout::tile_width;
 use squall_core::ops::{divergence, max_abs, max_divergence};
-use squall_core::{At, Ends, Field, Layout, VectorField};
+use squall_core::sample::Isa;
+use squall_core::trace::Tracer;
+use squall_core::{At, Ends, Field, Grid, Layout, Side, VectorField};
 
 /// Tiles of a ragged, disconnected set around zero, and far from it.
 fn ragged<const D: usize>() -> Vec<[i32; D]> {
@@ -134,4 +137,100 @@ fn the_order_of_tiles_does_not_depend_on_how_they_were_named() {
     coords.push(coords[3]);
     let b = Layout::<3>::tiles(coords);
     assert!(a == b);
+}
+
+/// A smooth, lively flow without walls in sight, in cells per second.
+fn flow<const D: usize>(i: [f64; D], c: usize) -> f64 {
+    let s = |a: usize, k: f64| (0.11 * k * i[a] + c as f64).sin();
+    (1..=D).map(|a| s(a % D, 1.0 + 0.3 * a as f64)).product::<f64>() * 2.5 + 0.4 * s(c % D, 0.7)
+}
+
+fn smooth<const D: usize>(layout: &Layout<D>, at: At, ends: Ends, f: impl Fn([f64; D]) -> f64 + Sync) -> Field<D> {
+    let mut field = Field::on(layout, at, [ends; D]).expect("memory");
+    field.par_rows(|row, out| {
+        for (x, v) in out.iter_mut().enumerate() {
+            let mut i = row.index.map(|i| i as f64);
+            i[0] += x as f64;
+            *v = f(i) as f32;
+        }
+    });
+    field.fill_halo();
+    field
+}
+
+fn transport_is_the_same<const D: usize>(tracer: Tracer) {
+    let width = tile_width::<D>();
+    let n = 3 * width;
+    let coords = (0..3i32.pow(D as u32)).map(|n| std::array::from_fn(|a| n / 3i32.pow(a as u32) % 3));
+    let layouts = [Layout::<D>::tiles(coords), Layout::dense([n; D])];
+    let grid = Grid::<D>::walled([n; D], Side::Open);
+    let h = grid.spacing[0];
+    for scheme in [Advection::SemiLagrangian, Advection::MonotoneCubic, Advection::MacCormack] {
+        let moved = layouts.each_ref().map(|layout| {
+            let ends = if layout.as_tiles().is_some() { Ends::Unbounded(0.0) } else { Ends::FLAT };
+            let u: VectorField<D> = std::array::from_fn(|c| smooth(layout, At::Face(c), ends, |i| h * flow(i, c)));
+            let locations = (0..D).map(At::Face).chain([At::Center, At::Center, At::Center]);
+            let mut fields: Vec<Field<D>> = locations
+                .enumerate()
+                .map(|(k, at)| smooth(layout, at, ends, |i| flow(i.map(|i| i + k as f64), k)))
+                .collect();
+            let flow = Flow { grid: &grid, velocity: &u, tracer, isa: Isa::best() };
+            let mut scratch = MapScratch::new(layout, scheme).expect("memory");
+            let mut refs: Vec<&mut Field<D>> = fields.iter_mut().collect();
+            advect_mapped(scheme, flow, 1.0, &mut refs, None, &mut scratch);
+            fields
+        });
+        // What is further from the ends than paths and corrections reach knows nothing of them.
+        let margin = 12;
+        let inner = n - 2 * margin;
+        let [on_tiles, on_box] = moved;
+        for (k, (a, b)) in on_tiles.iter().zip(&on_box).enumerate() {
+            let mut differing = 0;
+            for m in 0..inner.pow(D as u32) {
+                let i: [isize; D] = std::array::from_fn(|a| (margin + m / inner.pow(a as u32) % inner) as isize);
+                differing += (a.get_signed(i).to_bits() != b.get_signed(i).to_bits()) as usize;
+            }
+            assert_eq!(differing, 0, "{D}D {scheme:?} {tracer:?}, field {k}");
+        }
+    }
+}
+
+#[test]
+fn transport_on_tiles_equals_that_on_a_box_to_the_bit() {
+    for tracer in [Tracer::Rk2, Tracer::Rk3] {
+        transport_is_the_same::<2>(tracer);
+        transport_is_the_same::<3>(tracer);
+    }
+    transport_is_the_same::<2>(Tracer::Adaptive);
+}
+
+#[test]
+#[ignore = "a benchmark"]
+fn transport_speed() {
+    let n = 128;
+    let coords = (0..512).map(|n| [n % 8, n / 8 % 8, n / 64]);
+    let grid = Grid::<3>::walled([n; 3], Side::Open);
+    let h = grid.spacing[0];
+    for layout in [Layout::<3>::tiles(coords), Layout::dense([n; 3])] {
+        let ends = if layout.as_tiles().is_some() { Ends::Unbounded(0.0) } else { Ends::FLAT };
+        let u: VectorField<3> = std::array::from_fn(|c| smooth(&layout, At::Face(c), ends, |i| h * flow(i, c)));
+        let mut fields: Vec<Field<3>> = (0..5)
+            .map(|k| smooth(&layout, if k < 3 { At::Face(k) } else { At::Center }, ends, |i| flow(i, k)))
+            .collect();
+        let mut scratch = MapScratch::new(&layout, Advection::MacCormack).expect("memory");
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        pool.install(|| {
+            for _ in 0..4 {
+                let flow = Flow { grid: &grid, velocity: &u, tracer: Tracer::Rk2, isa: Isa::best() };
+                let mut refs: Vec<&mut Field<3>> = fields.iter_mut().collect();
+                let start = std::time::Instant::now();
+                advect_mapped(Advection::MacCormack, flow, 1.0, &mut refs, None, &mut scratch);
+                println!(
+                    "{:?}: {:.1} ns/cell",
+                    layout.as_tiles().is_some(),
+                    start.elapsed().as_secs_f64() * 1e9 / 2097152.0
+                );
+            }
+        });
+    }
 }

@@ -105,6 +105,8 @@ fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, OutOf
             field,
             diffusion: s.diffusion,
             dissipation: s.dissipation,
+            ambient: 0.0,
+            threshold: 0.0,
         });
     }
     for (i, f) in setup.forces.iter().enumerate() {

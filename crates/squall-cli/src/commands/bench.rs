@@ -156,7 +156,7 @@ fn time_steps(setup: &Setup, steps: usize) -> Result<(Vec<f64>, [f64; 5]), Failu
     let failed = |e: squall::RunError| Failure::from(e);
     let mut sim = squall::build::build(setup).map_err(|e| failed(e.into()))?;
     let mut step = || -> Result<(f64, StepReport), Failure> {
-        let dt = (setup.solver.cfl / sim.cells_per_second()).min(1.0 / setup.time.fps);
+        let dt = sim.longest_step(setup.solver.cfl).min(1.0 / setup.time.fps);
         let start = Instant::now();
         let report = sim.step(dt).map_err(|e| failed(e.into()))?;
         Ok((start.elapsed().as_secs_f64(), report))
@@ -169,7 +169,8 @@ fn time_steps(setup: &Setup, steps: usize) -> Result<(Vec<f64>, [f64; 5]), Failu
     for _ in 0..steps.max(1) {
         let (spent, report) = step()?;
         seconds.push(spent);
-        let Timings { advect, force, diffuse, project, measure } = report.timings;
+        let Timings { follow, advect, force, diffuse, project, measure } = report.timings;
+        let force = force + follow;
         for (sum, part) in parts.iter_mut().zip([advect, force, diffuse, project, measure]) {
             *sum += part;
         }

@@ -2,8 +2,7 @@
 //! which monotonicity needs).
 
 use crate::Real;
-use crate::field::Field;
-use crate::sample::{Isa, Lanes, Places};
+use crate::sample::{Corners, Isa, Lanes, Places};
 
 /// Between `f[1]` and `f[2]` at `t`, never outside them.
 #[inline(always)]
@@ -32,12 +31,12 @@ fn monotone(f: [Real; 4], t: Real) -> Real {
 /// `out[l]` = the field at the `l`-th point of the map, from the 4^D values around it.
 pub(super) fn gather_monotone<const D: usize>(
     _isa: Isa,
-    field: &Field<D>,
+    from: Corners<D>,
     places: &Places,
     frac: [&Lanes; D],
     out: &mut Lanes,
 ) {
-    let stride = field.layout().stride();
+    let stride = from.stride;
     let lines = 4usize.pow(D as u32 - 1);
     for (l, &base) in places.get().iter().enumerate() {
         let mut value = [0.0; 16];
@@ -48,7 +47,7 @@ pub(super) fn gather_monotone<const D: usize>(
                 at = at + (digit % 4) * stride[a] - stride[a];
                 digit /= 4;
             }
-            let f = &field.data[at..at + 4];
+            let f = &from.data[at..at + 4];
             *v = monotone([f[0], f[1], f[2], f[3]], frac[0][l]);
         }
         let mut count = lines;

@@ -14,13 +14,16 @@
 //! [`Splitting`](crate::model::stable_fluids::Splitting).
 
 mod cubic;
+mod mapped;
+
+pub use mapped::{MapScratch, advect_mapped, carry};
 
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::Grid;
 use crate::layout::Row;
 use crate::rows;
-use crate::sample::{CHUNK, Chunk, Isa, Kernel, Lanes, Places, chunks, flatten, gather, limit};
+use crate::sample::{CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Places, Points, chunks, flatten, gather, limit};
 use crate::trace::{Paths, Tracer, Work};
 
 /// How values are taken from departure points.
@@ -94,14 +97,14 @@ pub fn advect<const D: usize>(
     fields: &mut [&mut Field<D>],
     scratch: &mut Scratch<D>,
 ) {
-    let back = Paths::new(flow.velocity, flow.grid, dt, flow.tracer, flow.isa);
+    let back = Paths::new(flow.velocity, flow.grid, dt, flow.tracer, flow.isa, &[]);
     for fields in fields.chunks_mut(group::<D>()) {
         fields.iter_mut().for_each(|f| f.fill_halo());
         match scheme {
-            Advection::SemiLagrangian => sample_all(&back, gather_linear, fields, &mut scratch.fields),
+            Advection::SemiLagrangian => sample_all(&back, gather, fields, &mut scratch.fields),
             Advection::MonotoneCubic => sample_all(&back, cubic::gather_monotone, fields, &mut scratch.fields),
             Advection::MacCormack => {
-                let forth = Paths::new(flow.velocity, flow.grid, -dt, flow.tracer, flow.isa);
+                let forth = Paths::new(flow.velocity, flow.grid, -dt, flow.tracer, flow.isa, &[]);
                 maccormack(&back, &forth, fields, &mut scratch.fields);
             }
         }
@@ -113,16 +116,12 @@ pub fn advect<const D: usize>(
 fn departure<const D: usize>(paths: &Paths<D>, model: &Field<D>, row: Row<'_, D>, chunk: Chunk<D>, work: &mut Work<D>) {
     paths.displacement(row, chunk, work);
     for (a, rule) in paths.rules.iter().enumerate() {
-        rule.locate(a, chunk, &work.d[a], false, &mut work.center[a]);
+        rule.locate(a, chunk, &work.d[a], Points::CenterToCenter, &mut work.center[a]);
     }
     flatten(model.layout(), work.center.each_ref(), chunk.lanes, &mut work.places);
 }
 
-type Sampler<const D: usize> = fn(Isa, &Field<D>, &Places, [&Lanes; D], &mut Lanes);
-
-fn gather_linear<const D: usize>(isa: Isa, field: &Field<D>, at: &Places, frac: [&Lanes; D], out: &mut Lanes) {
-    gather(isa, field.corners(), at, frac, out);
-}
+type Sampler<const D: usize> = fn(Isa, Corners<D>, &Places, [&Lanes; D], &mut Lanes);
 
 /// Each field becomes its own samples at the departure points.
 fn sample_all<const D: usize>(
@@ -152,7 +151,7 @@ fn maccormack<const D: usize>(
     let results = &mut rest[..count];
 
     // a1 = A a; behind the fields, where the limiter will find the corners of the departure points.
-    let sampler = gather_linear;
+    let sampler = gather;
     rows::for_each_of(first, Work::new, |work, row, out| {
         back.isa.run(SampleRow { back, sampler, fields, work, row, out });
     });
@@ -192,10 +191,10 @@ impl<const D: usize> Kernel for SampleRow<'_, '_, '_, D> {
     fn run(self) {
         let SampleRow { back, sampler, fields, work, row, out } = self;
         let mut value = [0.0; CHUNK];
-        for chunk in chunks(row.index, out[0].len()) {
+        for chunk in chunks(row, out[0].len(), 0) {
             departure(back, fields[0], row, chunk, work);
             for (field, out) in fields.iter().zip(out.iter_mut()) {
-                sampler(back.isa, field, &work.places, work.center.each_ref().map(|a| &a.frac), &mut value);
+                sampler(back.isa, field.corners(), &work.places, work.center.each_ref().map(|a| &a.frac), &mut value);
                 chunk.store(&value, out);
             }
             if let Some(corner) = out.get_mut(fields.len()) {
@@ -228,7 +227,7 @@ impl<const D: usize> Kernel for CorrectRow<'_, '_, '_, D> {
         let CorrectRow { forth, fields, a1, corner, work, limits, row, out } = self;
         let isa = forth.isa;
         let (mut value, mut half) = ([0.0; CHUNK], [0.0; CHUNK]);
-        for chunk in chunks(row.index, out[0].len()) {
+        for chunk in chunks(row, out[0].len(), 0) {
             departure(forth, fields[0], row, chunk, work);
             let corner = chunk.of(corner.row(row));
             let mut place = [corner[0].to_bits() & !MOVED; CHUNK];

@@ -4,13 +4,16 @@
 
 mod noise;
 mod region;
+mod shaped;
 
 pub use noise::{NoiseField, lattice_noise};
 pub use region::{Region, Span};
+pub use shaped::ShapedSource;
 
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Grid};
+use crate::layout::Layout;
 use crate::ops::each;
 use crate::rows;
 
@@ -25,13 +28,28 @@ pub struct Substance<const D: usize> {
     pub diffusion: f64,
     /// The part that vanishes per second.
     pub dissipation: f64,
+    /// How much of it there is far away.
+    pub ambient: Real,
+    /// What differs less than this from `ambient` counts as nothing, where the grid follows the fluid.
+    pub threshold: Real,
 }
 
 impl<const D: usize> Substance<D> {
     /// A substance of which there is none yet, with insulated walls, that neither spreads nor vanishes.
     pub fn new(grid: &Grid<D>, name: &str) -> Result<Self, OutOfMemory> {
         let field = Field::new(grid.cells, At::Center, grid.substance_ends(0.0))?;
-        Ok(Substance { name: name.to_string(), field, diffusion: 0.0, dissipation: 0.0 })
+        Ok(Substance::of(field, name, 0.0))
+    }
+
+    /// A substance on a box or on tiles of which there is `ambient` everywhere.
+    pub fn on(layout: &Layout<D>, grid: &Grid<D>, name: &str, ambient: Real) -> Result<Self, OutOfMemory> {
+        let mut field = Field::on(layout, At::Center, grid.substance_ends(ambient))?;
+        field.fill(ambient);
+        Ok(Substance::of(field, name, ambient))
+    }
+
+    fn of(field: Field<D>, name: &str, ambient: Real) -> Self {
+        Substance { name: name.to_string(), field, diffusion: 0.0, dissipation: 0.0, ambient, threshold: 1e-3 }
     }
 }
 
@@ -48,12 +66,32 @@ pub struct Moment {
 pub trait Force<const D: usize>: Send {
     /// `u += dt f`, where `f` may depend on the place, the time, the substances and `u` itself.
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]);
+
+    /// The same for velocities on faces, if it can be done more cheaply than by way of the centres; `false` if nothing was
+    /// done.
+    fn apply_to_faces(&mut self, _: &Grid<D>, _: Moment, _: &mut VectorField<D>, _: &[Substance<D>]) -> bool {
+        false
+    }
 }
 
 /// Adds substances, and momentum where they enter.
 pub trait Source<const D: usize>: Send {
     /// Changes the substances, and the velocity if it likes.
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &mut [Substance<D>]);
+
+    /// The cells that it may change at a time, where the grid follows the fluid; `None`: it changes only cells that are
+    /// there anyway.
+    fn cells(&self, _grid: &Grid<D>, _time: f64) -> Option<[std::ops::Range<isize>; D]> {
+        None
+    }
+
+    /// Adds to `rate` how much fluid appears per volume and second.
+    fn swell(&self, _grid: &Grid<D>, _now: Moment, _rate: &mut Field<D>) {}
+
+    /// Whether fluid ever appears.
+    fn swells(&self) -> bool {
+        false
+    }
 }
 
 /// The same acceleration everywhere, such as gravity.
@@ -66,6 +104,20 @@ impl<const D: usize> Force<D> for Uniform<D> {
             let add = (now.dt * self.0[a] as f64) as Real;
             u[a].par_rows(|_, u| u.iter_mut().for_each(|u| *u += add));
         }
+    }
+
+    fn apply_to_faces(
+        &mut self,
+        grid: &Grid<D>,
+        now: Moment,
+        u: &mut VectorField<D>,
+        substances: &[Substance<D>],
+    ) -> bool {
+        self.apply(grid, now, u, substances);
+        for a in 0..D {
+            u[a].set_end_faces();
+        }
+        true
     }
 }
 
@@ -89,6 +141,26 @@ impl<const D: usize> Force<D> for Buoyancy {
                 *up += k * (a - ambient);
             }
         });
+    }
+
+    /// The mean of the cells on both sides.
+    fn apply_to_faces(
+        &mut self,
+        _: &Grid<D>,
+        now: Moment,
+        u: &mut VectorField<D>,
+        substances: &[Substance<D>],
+    ) -> bool {
+        let a = &substances[self.substance].field;
+        let (k, ambient) = ((now.dt * self.strength as f64) as Real, self.ambient);
+        u[1].par_rows(|row, up| {
+            // The first faces of a box belong to its side, those of a tile to the tile below.
+            let below = if row.on_tiles() || row.index[1] > 0 { a.row(row.down(1)) } else { a.row(row) };
+            for ((up, a), below) in up.iter_mut().zip(a.row(row)).zip(below) {
+                *up += k * (0.5 * (a + below) - ambient);
+            }
+        });
+        true
     }
 }
 
@@ -217,6 +289,20 @@ impl<const D: usize> Source<D> for During<Box<dyn Source<D>>> {
             self.effect.apply(grid, now, u, substances);
         }
     }
+
+    fn cells(&self, grid: &Grid<D>, time: f64) -> Option<[std::ops::Range<isize>; D]> {
+        (self.from <= time && time <= self.to).then(|| self.effect.cells(grid, time)).flatten()
+    }
+
+    fn swell(&self, grid: &Grid<D>, now: Moment, rate: &mut Field<D>) {
+        if self.overlap(now).is_some() {
+            self.effect.swell(grid, now, rate);
+        }
+    }
+
+    fn swells(&self) -> bool {
+        self.effect.swells()
+    }
 }
 
 /// What an emitter does to one substance.
@@ -226,6 +312,8 @@ pub enum Supply {
     Hold(Real),
     /// Adds this much per second.
     Rate(Real),
+    /// Takes away what differs from the ambient value, at this rate per second.
+    Drain(Real),
 }
 
 /// A region that gives off substances, and pushes the fluid in it to a velocity.
@@ -265,6 +353,7 @@ impl<const D: usize> Source<D> for Emitter<D> {
                     match supply {
                         Supply::Hold(value) => *a += w * (value - *a),
                         Supply::Rate(rate) => *a += w * now.dt as Real * rate,
+                        Supply::Drain(rate) => *a *= libm::exp(-now.dt * (w * rate) as f64) as Real,
                     }
                 }
                 if let Some(velocity) = velocity {

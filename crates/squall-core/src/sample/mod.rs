@@ -1,18 +1,20 @@
 //! Values between the cells.
 //!
-//! Sampling works on chunks of up to 128 cells of an x-row. A point is given as a displacement from its cell, in
+//! Sampling works on chunks of up to 128 cells: of an x-row, or several rows of a tile. A point is given as a displacement from its cell, in
 //! cells: `cell = i + floor(d)`, `fraction = d - floor(d)`, which has the same rounding wherever the cell lies. All fields
 //! at one location share the places of the low corners in memory and the fractions.
 
 mod gather;
+mod window;
 
 pub(crate) use gather::{Corners, Places, gather, limit, max, min};
 pub use gather::{Isa, Kernel};
+pub(crate) use window::{Windows, reach};
 
 use crate::Real;
 use crate::field::Field;
 use crate::grid::{At, Ends};
-use crate::layout::{HALO, Layout, SLACK};
+use crate::layout::{HALO, Layout, Row, SLACK, tile_width};
 
 /// Points handled at once: small enough for the first-level cache, large enough to amortise the bookkeeping.
 pub(crate) const CHUNK: usize = 128;
@@ -20,36 +22,72 @@ pub(crate) const CHUNK: usize = 128;
 /// One number per point of a chunk.
 pub(crate) type Lanes = [Real; CHUNK];
 
-/// Some cells of one x-row: the first cell, how many, and that number rounded up to whole vectors.
+/// Some cells of a run: the first cell, how many, and that number rounded up to whole vectors.
 #[derive(Clone, Copy)]
 pub(crate) struct Chunk<const D: usize> {
+    /// Of the first cell, in the box (or the window) that is sampled.
     pub first: [i32; D],
+    /// Of the first cell, in its run.
+    pub x: usize,
     pub len: usize,
     pub lanes: usize,
+    /// Cells per row, as a power of two: the next ones belong to the next row along y.
+    row_bits: u32,
 }
 
 impl<const D: usize> Chunk<D> {
-    /// The part of a whole row that belongs to the chunk.
+    /// The part of a whole run that belongs to the chunk.
     #[inline(always)]
-    pub fn of<'a>(&self, row: &'a [Real]) -> &'a [Real] {
-        &row[self.first[0] as usize..][..self.len]
+    pub fn of<'a>(&self, run: &'a [Real]) -> &'a [Real] {
+        &run[self.x..][..self.len]
     }
 
-    /// Writes the chunk's values into a whole row.
+    /// Writes the chunk's values into a whole run.
     #[inline(always)]
-    pub fn store(&self, values: &Lanes, row: &mut [Real]) {
-        row[self.first[0] as usize..][..self.len].copy_from_slice(&values[..self.len]);
+    pub fn store(&self, values: &Lanes, run: &mut [Real]) {
+        run[self.x..][..self.len].copy_from_slice(&values[..self.len]);
+    }
+
+    /// Index along axis `a` of the cell of each lane.
+    #[inline(always)]
+    fn index(&self, a: usize) -> impl Fn(usize) -> i32 + use<D> {
+        let first = self.first[a];
+        let (shift, mask) = match a {
+            0 => (0, (1 << self.row_bits) - 1),
+            1 => (self.row_bits, i32::MAX),
+            _ => (0, 0),
+        };
+        move |l| first.wrapping_add(l as i32 >> shift & mask)
     }
 }
 
-/// The chunks of an x-row of `nx` cells.
-pub(crate) fn chunks<const D: usize>(index: [isize; D], nx: usize) -> impl Iterator<Item = Chunk<D>> {
-    (0..nx).step_by(CHUNK).map(move |x| {
-        let mut first = index.map(|i| i as i32);
-        first[0] = x as i32;
-        let len = (nx - x).min(CHUNK);
-        Chunk { first, len, lanes: len.next_multiple_of(8) }
+/// The chunks of the run that begins with `row`. On tiles, indices are those of a window with this margin.
+pub(crate) fn chunks<const D: usize>(row: Row<'_, D>, run: usize, margin: i32) -> impl Iterator<Item = Chunk<D>> {
+    let (mut first, mut row_bits) = (row.index.map(|i| i as i32), CHUNK.ilog2());
+    if row.on_tiles() {
+        let width = tile_width::<D>();
+        first = first.map(|i| margin + (i & (width as i32 - 1)));
+        row_bits = width.ilog2();
+    }
+    (0..run).step_by(CHUNK).map(move |x| {
+        let mut first = first;
+        if row_bits == CHUNK.ilog2() {
+            first[0] = x as i32;
+        }
+        let len = (run - x).min(CHUNK);
+        Chunk { first, x, len, lanes: len.next_multiple_of(8), row_bits }
     })
+}
+
+/// From which point of a cell to values at which point, along one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Points {
+    /// From points to values of the same kind, between the faces across this axis.
+    CenterToCenter,
+    /// From centres to values on the lower faces.
+    CenterToFace,
+    /// From the lower faces to values on the lower faces.
+    FaceToFace,
 }
 
 /// Adding and subtracting this number rounds to the nearest whole one; in the sum's bits the whole part can be read
@@ -104,19 +142,17 @@ impl AxisRule {
         AxisRule { n, inv_n: 1.0 / n, cells: cells as i32, periodic: ends == Ends::Periodic }
     }
 
-    /// Finds cell and fraction of the points `d` cells away from the centres of the chunk's cells.
-    ///
-    /// `on_face`: for values on the faces across this axis, which lie half a cell below the centres. On a bounded axis
-    /// points are moved to the nearest boundary face.
+    /// Finds cell and fraction of the points `d` cells away from those of the chunk's cells. On a bounded axis points are
+    /// moved to the nearest boundary face.
     #[inline(always)]
-    pub fn locate<const D: usize>(&self, a: usize, chunk: Chunk<D>, d: &Lanes, on_face: bool, out: &mut AxisLanes) {
+    pub fn locate<const D: usize>(&self, a: usize, chunk: Chunk<D>, d: &Lanes, points: Points, out: &mut AxisLanes) {
         let n = chunk.lanes;
         let (d, cell, frac, moved) = (&d[..n], &mut out.cell[..n], &mut out.frac[..n], &mut out.moved[..n]);
-        let shift = if on_face { 0.5 } else { 0.0 };
-        let (first, step) = (chunk.first[a], (a == 0) as i32);
+        let shift = if points == Points::CenterToFace { 0.5 } else { 0.0 };
         // Lanes behind the end of the row repeat its last cell.
         let last = self.cells - 1;
-        let index = |l: usize| first.wrapping_add(step.wrapping_mul(l as i32)).min(last);
+        let index = chunk.index(a);
+        let index = |l: usize| index(l).min(last);
 
         if self.periodic {
             for l in 0..n {
@@ -132,14 +168,16 @@ impl AxisRule {
             }
         } else {
             // The boundary faces, in cells from value 0: they carry values on faces, and lie half a cell out for others.
-            let lo = shift - 0.5;
+            let lo = if points == Points::CenterToCenter { -0.5 } else { 0.0 };
             let hi = self.n + lo;
+            // The last face lies at the upper end of the last cell.
+            let last_cell = if points == Points::CenterToCenter { self.n } else { self.n - 1.0 };
             for l in 0..n {
                 let i = index(l);
                 let at = i as Real;
                 let free = d[l] + shift;
                 let d = min(max(free, lo - at), hi - at);
-                let whole = floor(d);
+                let whole = min(floor(d), last_cell - at);
                 moved[l] = if d == free { 0 } else { u32::MAX };
                 cell[l] = i.wrapping_add(to_int(whole));
                 frac[l] = d - whole;

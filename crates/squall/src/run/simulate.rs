@@ -129,7 +129,7 @@ impl<'a> Simulator<'a> {
                 return Err(Stop::Cancelled);
             }
             // At rest this is infinite: then the frame is one step.
-            let by_speed = solver.cfl / self.sim.cells_per_second();
+            let by_speed = self.sim.longest_step(solver.cfl);
             let dt = next_dt(remaining, by_speed.min(solver.max_dt).min(share));
             self.step(dt, frame, 1.0 - (remaining - dt) * self.setup.time.fps, observer)?;
             if dt == remaining {

@@ -65,6 +65,7 @@ impl<const D: usize> StableFluids<D> {
             relative_divergence: projected.relative_divergence,
             energy,
             mass,
+            cells: self.grid.cell_count() as u64,
             pressure: projected.solve,
             timings: self.timings.clone(),
         })
@@ -74,22 +75,7 @@ impl<const D: usize> StableFluids<D> {
         let velocity = self.velocity.iter().enumerate().map(|(a, f)| (["u", "v", "w"][a], f));
         let substances = self.substances.iter().map(|s| (s.name.as_str(), &s.field));
         for (name, field) in velocity.chain(substances) {
-            let layout = field.layout();
-            for r in 0..layout.rows() {
-                let row = layout.row(r);
-                if let Some(x) = field.row(row).iter().position(|v| !v.is_finite()) {
-                    let mut cell: Vec<usize> = row.index.iter().map(|&i| i as usize).collect();
-                    cell[0] = x;
-                    return Err(NotFinite {
-                        field: name.to_string(),
-                        value: field.row(row)[x],
-                        cell,
-                        time: self.clock.time,
-                        step: self.clock.steps - 1,
-                        stage: "end of step",
-                    });
-                }
-            }
+            field.find_not_finite(name, &self.clock)?;
         }
         Ok(())
     }

@@ -110,7 +110,13 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
     ///
     /// If the tolerance is not reached, `q` holds the last iterate: conjugate gradients bring the error in the energy
     /// norm down in every iteration, so it is the best.
-    pub fn solve(&mut self, rhs: &Field<D, T>, q: &mut Field<D, T>, tolerance: f64, max_iterations: u32) -> SolveReport {
+    pub fn solve(
+        &mut self,
+        rhs: &Field<D, T>,
+        q: &mut Field<D, T>,
+        tolerance: f64,
+        max_iterations: u32,
+    ) -> SolveReport {
         assert!(rhs.layout() == self.layout() && q.layout() == self.layout(), "fields of the solver's layout");
         let mut report = SolveReport::default();
         let size = self.start(rhs, &mut report);

@@ -1,0 +1,138 @@
+//! Sources with the shape of an object, which may move, on any layout.
+
+use super::{Moment, Source, Substance, Supply, lattice_noise};
+use crate::Real;
+use crate::field::{Field, VectorField};
+use crate::grid::{At, Grid};
+use crate::layout::{Layout, Row};
+use crate::shape::Shape;
+
+/// A shape that gives off substances, or takes them away, and gives the fluid in it a velocity.
+///
+/// Holding a value is done once or many times with the same result, and everything else is a rate, so that what comes out
+/// does not depend on the time step.
+pub struct ShapedSource<const D: usize> {
+    /// Where; its edge is one cell soft.
+    pub shape: Box<dyn Shape<D>>,
+    /// What it does to which substance, by their places in the list.
+    pub supply: Vec<(usize, Supply)>,
+    /// The velocity held inside.
+    pub velocity: Option<[Real; D]>,
+    /// Whether the velocity of the shape itself is added to that; without a velocity it is the only one.
+    pub drags: bool,
+    /// How much fluid appears inside, per volume and second: it swells.
+    pub expansion: Real,
+    /// How much the emission flickers, from 0 to 1.
+    pub flicker: Real,
+    /// Size of the flickering spots and the time they last: metres, seconds.
+    pub flicker_scale: (f64, f64),
+    /// Makes sources flicker differently.
+    pub seed: u64,
+}
+
+impl<const D: usize> ShapedSource<D> {
+    /// A source of nothing yet.
+    pub fn new(shape: Box<dyn Shape<D>>) -> Self {
+        ShapedSource {
+            shape,
+            supply: Vec::new(),
+            velocity: None,
+            drags: false,
+            expansion: 0.0,
+            flicker: 0.0,
+            flicker_scale: (0.1, 0.5),
+            seed: 0,
+        }
+    }
+
+    /// Calls `f(row, x, position, weight)` for the cells of the shape, weighted from 0 to 1 over an edge of one cell.
+    fn visit(
+        &self,
+        layout: &Layout<D>,
+        grid: &Grid<D>,
+        time: f64,
+        mut f: impl FnMut(Row<'_, D>, usize, [f64; D], Real),
+    ) {
+        let h = grid.min_spacing();
+        layout.rows_within(cells_within(grid, self.shape.bounds(time), 1.0), |row, xs| {
+            let mut x = xs.start;
+            while x < xs.end {
+                let mut index = row.index;
+                index[0] += x as isize;
+                let p = grid.position(At::Center, index);
+                let d = self.shape.distance(p, time);
+                let weight = (0.5 - d / h).clamp(0.0, 1.0) as Real;
+                if weight > 0.0 {
+                    f(row, x, p, weight);
+                }
+                // The surface is at least this far away: so are its cells.
+                x += ((d / grid.spacing[0] - 0.5).floor().min(1e6) as usize).max(1);
+            }
+        });
+    }
+}
+
+/// The cells that a box given by two corners may touch, `margin` cells around it included.
+pub(crate) fn cells_within<const D: usize>(
+    grid: &Grid<D>,
+    bounds: Option<([f64; D], [f64; D])>,
+    margin: f64,
+) -> Option<[std::ops::Range<isize>; D]> {
+    bounds.map(|(lo, hi)| {
+        std::array::from_fn(|a| {
+            let cell = |p: f64| (p - grid.origin[a]) / grid.spacing[a];
+            ((cell(lo[a]) - margin).floor() as isize)..((cell(hi[a]) + margin).ceil() as isize)
+        })
+    })
+}
+
+impl<const D: usize> Source<D> for ShapedSource<D> {
+    fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &mut [Substance<D>]) {
+        let layout = u[0].layout().clone();
+        let (size, lasting) = self.flicker_scale;
+        let at = now.time + now.dt;
+        self.visit(&layout, grid, at, |row, x, p, weight| {
+            let mut w = weight;
+            if self.flicker > 0.0 {
+                let spots = 0.5 + lattice_noise(p.map(|p| p / size), at / lasting, self.seed);
+                w *= 1.0 - self.flicker * (1.0 - spots.clamp(0.0, 1.0));
+            }
+            for &(s, supply) in &self.supply {
+                let ambient = substances[s].ambient;
+                let a = &mut substances[s].field.row_mut(row)[x];
+                match supply {
+                    Supply::Hold(value) if value >= ambient => *a = a.max(ambient + w * (value - ambient)),
+                    Supply::Hold(value) => *a = a.min(ambient + w * (value - ambient)),
+                    Supply::Rate(rate) => *a += w * now.dt as Real * rate,
+                    Supply::Drain(rate) => {
+                        *a = ambient + (*a - ambient) * libm::exp(-now.dt * (w * rate) as f64) as Real
+                    }
+                }
+            }
+            if weight >= 0.5 && (self.velocity.is_some() || self.drags) {
+                let own = self.velocity.unwrap_or([0.0; D]);
+                let moved = if self.drags { self.shape.velocity(p, at) } else { [0.0; D] };
+                for a in 0..D {
+                    u[a].row_mut(row)[x] = own[a] + moved[a] as Real;
+                }
+            }
+        });
+    }
+
+    fn cells(&self, grid: &Grid<D>, time: f64) -> Option<[std::ops::Range<isize>; D]> {
+        cells_within(grid, self.shape.bounds(time), 1.0)
+    }
+
+    fn swell(&self, grid: &Grid<D>, now: Moment, rate: &mut Field<D>) {
+        if self.expansion != 0.0 {
+            let layout = rate.layout().clone();
+            self.visit(&layout, grid, now.time + now.dt, |row, x, _, weight| {
+                rate.row_mut(row)[x] += weight * self.expansion;
+            });
+        }
+    }
+
+    fn swells(&self) -> bool {
+        self.expansion != 0.0
+    }
+}

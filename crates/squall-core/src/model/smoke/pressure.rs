@@ -1,0 +1,132 @@
+//! The pressure makes the flow incompressible.
+
+use std::time::Instant;
+
+use super::Smoke;
+use super::tiles::for_each_outer_cell;
+use crate::Real;
+use crate::field::{Field, OutOfMemory, VectorField};
+use crate::grid::{At, Axis, Grid};
+use crate::layout::Layout;
+use crate::ops::{divergence, max_abs};
+use crate::poisson::{self, Multigrid, PoissonSolver};
+use crate::project::Projected;
+use crate::report::SolveReport;
+
+/// A solver that needs more iterations than this does not get there.
+const MAX_ITERATIONS: u32 = 300;
+
+/// How the pressure is found.
+pub(super) enum Pressure<const D: usize> {
+    /// Directly, in a box without objects.
+    Direct(Box<dyn PoissonSolver<D>>),
+    /// Step by step, around objects and on tiles.
+    Iterative(Box<Multigrid<D>>),
+}
+
+impl<const D: usize> Pressure<D> {
+    pub fn new(grid: &Grid<D>, layout: &Layout<D>) -> Result<Self, OutOfMemory> {
+        if layout.as_tiles().is_none() {
+            return Ok(Pressure::Direct(poisson::plan(grid, grid.pressure_ends())));
+        }
+        Ok(Pressure::Iterative(Box::new(Multigrid::new(layout, grid.spacing[0], grid.pressure_ends())?)))
+    }
+
+    /// Takes up its work on another set of tiles.
+    pub fn move_to(&mut self, grid: &Grid<D>, layout: &Layout<D>) -> Result<(), OutOfMemory> {
+        *self = Pressure::new(grid, layout)?;
+        Ok(())
+    }
+
+    /// Solves `lap q = r`. May use `r` for its work.
+    fn solve(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, tolerance: f64) -> SolveReport {
+        match self {
+            Pressure::Direct(solver) => {
+                q.swap_values(rhs);
+                solver.solve(q)
+            }
+            Pressure::Iterative(solver) => {
+                q.fill(0.0);
+                solver.solve(rhs, q, tolerance, MAX_ITERATIONS)
+            }
+        }
+    }
+
+    pub fn describe(&self) -> String {
+        match self {
+            Pressure::Direct(solver) => solver.describe(),
+            Pressure::Iterative(solver) => solver.describe(),
+        }
+    }
+}
+
+impl<const D: usize> Smoke<D> {
+    /// `lap q = div u - e`, `u -= grad q`, where `e` is what swells. Leaves the potential `q` in the first of the lent
+    /// fields.
+    pub(super) fn make_incompressible(&mut self) -> Projected {
+        let start = Instant::now();
+        let Self { grid, options, velocity, scratch, solver, swelling, .. } = self;
+        let [q, rhs, ..] = &mut scratch.as_mut().expect("allocated at the start").lend()[..] else {
+            unreachable!("two axes at least")
+        };
+        velocity.iter_mut().for_each(|u| u.set_end_faces_if_given());
+        velocity.iter_mut().for_each(|u| u.fill_halo());
+        q.relabel(At::Center, grid.pressure_ends());
+        rhs.relabel(At::Center, grid.pressure_ends());
+
+        outflow(velocity, grid, swelling.as_ref(), rhs);
+        let before = max_abs(rhs) as f64;
+        let solve = solver.solve(rhs, q, options.tolerance);
+        q.fill_halo();
+        for a in 0..D {
+            velocity[a].subtract_face_gradient(q, a, grid.spacing[a]);
+            velocity[a].fill_halo();
+        }
+        outflow(velocity, grid, swelling.as_ref(), rhs);
+        let max_divergence = max_abs(rhs) as f64;
+
+        let max_speed = velocity.iter().map(|u| max_abs(u) as f64).fold(0.0, f64::max);
+        let relative = |speed: f64| if speed > 0.0 { max_divergence * grid.min_spacing() / speed } else { 0.0 };
+        // What is left of a field that was all gradient is compared with what it was.
+        let relative_divergence = relative(max_speed.max(before * grid.min_spacing()));
+        self.timings.project += start.elapsed().as_secs_f64();
+        Projected { solve, max_divergence, relative_divergence, max_speed }
+    }
+
+    /// `u -= dt grad p`.
+    pub(super) fn apply_pressure(&mut self, dt: f64) {
+        let start = Instant::now();
+        self.pressure.fill_halo();
+        for a in 0..D {
+            self.velocity[a].subtract_face_gradient(&self.pressure, a, self.grid.spacing[a] / dt);
+        }
+        self.timings.project += start.elapsed().as_secs_f64();
+    }
+
+    /// `p += q / dt`.
+    pub(super) fn accumulate_pressure(&mut self, dt: f64) {
+        let q = &self.scratch.as_mut().expect("allocated at the start").lend()[0];
+        let inv_dt = (1.0 / dt) as Real;
+        self.pressure.par_rows(|row, p| p.iter_mut().zip(q.row(row)).for_each(|(p, q)| *p += inv_dt * q));
+    }
+
+    /// `p = q / dt`.
+    pub(super) fn replace_pressure(&mut self, dt: f64) {
+        self.pressure.par_rows(|_, p| p.fill(0.0));
+        self.accumulate_pressure(dt);
+    }
+}
+
+/// The flow out of every cell in excess of what appears in it; zero in the outermost cells of an unbounded grid, which
+/// belong to the open air.
+fn outflow<const D: usize>(u: &VectorField<D>, grid: &Grid<D>, swelling: Option<&Field<D>>, out: &mut Field<D>) {
+    divergence(u, grid.spacing, out);
+    if let Some(rate) = swelling {
+        out.par_rows(|row, out| out.iter_mut().zip(rate.row(row)).for_each(|(o, e)| *o -= e));
+    }
+    if grid.axes[0] == Axis::Unbounded {
+        out.par_rows(|row, out| {
+            for_each_outer_cell(row, out.len(), |xs| out[xs].fill(0.0));
+        });
+    }
+}

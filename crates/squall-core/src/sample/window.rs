@@ -1,0 +1,129 @@
+//! Dense copies of a tile and what lies around it, so that a tile is sampled like a box.
+
+use rayon::prelude::*;
+
+use super::{AxisRule, Corners};
+use crate::Real;
+use crate::field::{Field, VectorField};
+use crate::grid::Ends;
+use crate::layout::{HALO, Layout, Row, SLACK, tile_width};
+
+/// Copies of some fields around one tile, with the memory layout of a box.
+pub(crate) struct Windows<const D: usize> {
+    tile: Option<usize>,
+    /// Cells around the tile, ghosts not counted.
+    pub margin: i32,
+    pub layout: Layout<D>,
+    pub rules: [AxisRule; D],
+    data: Vec<Vec<Real>>,
+}
+
+impl<const D: usize> Windows<D> {
+    pub fn new() -> Self {
+        let layout = Layout::dense([tile_width::<D>(); D]);
+        let rules = layout.cells().map(|n| AxisRule::new(n, Ends::FLAT));
+        Windows { tile: None, margin: 0, layout, rules, data: Vec::new() }
+    }
+
+    /// Forgets the tile: the fields have changed.
+    pub fn leave(&mut self) {
+        self.tile = None;
+    }
+
+    /// Makes the windows those around the tile of a row, if they are not yet: `margin` cells around it and ghosts.
+    pub fn enter<'f>(&mut self, row: Row<'_, D>, margin: u8, fields: impl Iterator<Item = &'f Field<D>>) {
+        if row.tile() == self.tile {
+            return;
+        }
+        self.tile = row.tile();
+        if margin as i32 != self.margin {
+            self.margin = margin as i32;
+            self.layout = Layout::dense([tile_width::<D>() + 2 * margin as usize; D]);
+            self.rules = self.layout.cells().map(|n| AxisRule::new(n, Ends::FLAT));
+        }
+        for (i, field) in fields.enumerate() {
+            if self.data.len() == i {
+                self.data.push(Vec::new());
+            }
+            self.data[i].resize(self.layout.storage(), 0.0);
+            copy_around(row, field, &self.layout, &mut self.data[i]);
+        }
+    }
+
+    /// The values of the `i`-th field.
+    pub fn corners(&self, i: usize) -> Corners<'_, D> {
+        Corners { data: &self.data[i], stride: self.layout.stride() }
+    }
+}
+
+/// Fills a whole window, ghosts included, from the tiles around a row's own.
+fn copy_around<const D: usize>(row: Row<'_, D>, field: &Field<D>, window: &Layout<D>, out: &mut [Real]) {
+    let width = tile_width::<D>();
+    let total = window.cells()[0] + 2 * HALO;
+    // The window begins `before` cells before the tile.
+    let before = (total - width) / 2;
+    let around = row.around().expect("windows are for tiles");
+    // Copies of a length known to the compiler are a few instructions; others are calls.
+    let copy: fn(&[Real], &mut [Real]) = match before {
+        3 => copy_exactly::<3>,
+        4 => copy_exactly::<4>,
+        5 => copy_exactly::<5>,
+        6 => copy_exactly::<6>,
+        _ => |from, to| to.copy_from_slice(from),
+    };
+    for r in 0..total.pow(D as u32 - 1) {
+        let (mut from, mut to, mut line) = ([0isize; D], SLACK, 0);
+        for a in 1..D {
+            let i = r / total.pow(a as u32 - 1) % total;
+            let third = 1 + (i >= before + width) as usize - (i < before) as usize;
+            from[a] = (i + width - before - third * width) as isize;
+            line += third * 3usize.pow(a as u32);
+            to += i * window.stride()[a];
+        }
+        let start = |slot: usize, x: usize| {
+            let mut local = from;
+            local[0] = x as isize;
+            field.layout().in_slot(around[line + slot], local)
+        };
+        let (left, middle, right) = (start(0, width - before), start(1, 0), start(2, 0));
+        let (out_left, out) = out[to..to + total].split_at_mut(before);
+        let (out_middle, out_right) = out.split_at_mut(width);
+        copy(&field.data[left..left + before], out_left);
+        if D == 3 {
+            copy_exactly::<16>(&field.data[middle..middle + width], out_middle);
+        } else {
+            copy_exactly::<32>(&field.data[middle..middle + width], out_middle);
+        }
+        copy(&field.data[right..right + before], out_right);
+    }
+}
+
+#[inline(always)]
+fn copy_exactly<const N: usize>(from: &[Real], to: &mut [Real]) {
+    let (from, to): (&[Real; N], &mut [Real; N]) =
+        (from.try_into().expect("as long as said"), to.try_into().expect("as long as said"));
+    *to = *from;
+}
+
+/// For every tile: how many cells around it paths may reach, given the largest distance that one unit of velocity covers in
+/// cells, along any axis.
+pub(crate) fn reach<const D: usize>(u: &VectorField<D>, cells_per_speed: Real, out: &mut Vec<u8>) {
+    let layout = u[0].layout();
+    let Some(tiles) = layout.as_tiles() else { return };
+    let tile = tile_width::<D>().pow(D as u32);
+    let speed = |slot: usize| {
+        let most =
+            |f: &Field<D>| f.data[SLACK + slot * tile..][..tile].iter().fold(0, |m: u32, v| m.max(v.abs().to_bits()));
+        Real::from_bits(u.iter().map(most).max().unwrap_or(0))
+    };
+    let count = tiles.coords().len();
+    let speeds: Vec<Real> = (0..=count).into_par_iter().map(speed).collect();
+    out.clear();
+    out.extend((0..count).map(|t| {
+        let most = tiles.around(t as u32 + 1).iter().map(|&slot| speeds[slot as usize]).fold(0.0, Real::max);
+        // Half a cell lies beyond the last centre. NaN and what is too fast reach as far as the tiles beside.
+        let furthest = tile_width::<D>() - HALO;
+        let cells = (most * cells_per_speed - 0.49).ceil().max(0.0);
+        if cells < furthest as Real { cells as u8 } else { furthest as u8 }
+    }));
+}
