@@ -163,7 +163,7 @@ impl<const D: usize> Field<D> {
                 *v = f(grid.position(at, index)) as Real;
             }
         });
-        self.set_last_faces(grid, &f);
+        self.set_last(|index| Some(f(grid.position(at, index)) as Real));
         self.fill_halo();
     }
 }

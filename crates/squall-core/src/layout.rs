@@ -96,6 +96,12 @@ impl<const D: usize> Layout<D> {
         Row { index, start: self.offset(index), stride: self.stride }
     }
 
+    /// The number `r` for which `layout.row(r)` is this row. The row must be one of the layout's, not a shifted one.
+    #[inline]
+    pub fn row_number(&self, row: Row<D>) -> usize {
+        (1..D).rev().fold(0, |r, a| r * self.cells[a] + row.index[a] as usize)
+    }
+
     /// Where the value of a cell lies; ghost cells have indices below 0 or from the cell count on.
     #[inline]
     pub(crate) fn offset(&self, index: [isize; D]) -> usize {
