@@ -52,7 +52,11 @@ fn open_parts_of_faces_cut_by_spheres_have_errors_of_second_order() {
             let n: [f64; 3] = random_direction(&mut random);
             let shift = random.next() * 0.5;
             let ball = |x: [f64; 2]| {
-                let v = [x[0] - 0.5 + n[0] * (radius + shift), x[1] - 0.5 + n[1] * (radius + shift), n[2] * (radius + shift)];
+                let v = [
+                    x[0] - 0.5 + n[0] * (radius + shift),
+                    x[1] - 0.5 + n[1] * (radius + shift),
+                    n[2] * (radius + shift),
+                ];
                 v.iter().map(|v| v * v).sum::<f64>().sqrt() - radius
             };
             let open = open_fraction(&SQUARE.map(|x| ball(x) as f32)) as f64;
@@ -140,8 +144,7 @@ fn flow_through_a_tilted_wall(n: usize) -> f64 {
         let s = (i as f64 / 49.0 - 0.5) * 0.5;
         let point = [0.5 + s * normal[1], 0.45 - s * normal[0]];
         let velocity: [f64; 2] = std::array::from_fn(|c| {
-            let place: [f64; 2] =
-                std::array::from_fn(|a| point[a] * n as f64 - if a == c { 0.0 } else { 0.5 });
+            let place: [f64; 2] = std::array::from_fn(|a| point[a] * n as f64 - if a == c { 0.0 } else { 0.5 });
             let (i, j) = (place[0].floor(), place[1].floor());
             let (fx, fy) = (place[0] - i, place[1] - j);
             let at = |dx: isize, dy: isize| u[c].get_signed([i as isize + dx, j as isize + dy]) as f64;
@@ -175,7 +178,8 @@ fn current_above_a_tilted_floor(boundary: Boundary) -> f32 {
 
 #[test]
 fn fluid_above_a_tilted_floor_stays_at_rest_with_cut_cells_and_not_with_solid_cells() {
-    let (cut, cells) = (current_above_a_tilted_floor(Boundary::CutCells), current_above_a_tilted_floor(Boundary::Cells));
+    let (cut, cells) =
+        (current_above_a_tilted_floor(Boundary::CutCells), current_above_a_tilted_floor(Boundary::Cells));
     println!("gravity impulse 1 above a tilted floor leaves {cut:e} with cut cells, {cells:e} with solid cells");
     // Pressures up to 1 in single precision, differences over 1/40.
     assert!(cut < 1e-5, "{cut:e}");
@@ -202,7 +206,11 @@ fn piston<const D: usize>(boundary: Boundary, position: f64) {
         for a in 0..D {
             let expected = if a == 0 { 1.7 } else { 0.0 };
             // Solver tolerance times a pressure of 1.7 times 3 over a cell of 1/8.
-            assert!((u[a].get(index) - expected).abs() < 2e-5, "{boundary:?} {position} {a} {index:?} {}", u[a].get(index));
+            assert!(
+                (u[a].get(index) - expected).abs() < 2e-5,
+                "{boundary:?} {position} {a} {index:?} {}",
+                u[a].get(index)
+            );
         }
     }
 }

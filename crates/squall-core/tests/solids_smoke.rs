@@ -60,7 +60,10 @@ fn sweep<const D: usize>(thickness_in_cells: f64) {
         let left = behind(&smoke, 6.3 + 5.0 * t - 3.0);
         assert!(left < 1e-6 * before, "step {step}: {left} behind the plate");
     }
-    assert!((sum(&temperature) / (300.0 * grid.cell_count() as f64) - 1.0).abs() < 1e-6, "the air is as warm as it was");
+    assert!(
+        (sum(&temperature) / (300.0 * grid.cell_count() as f64) - 1.0).abs() < 1e-6,
+        "the air is as warm as it was"
+    );
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl<const D: usize> BorderCell<D> {
         let (low, high) = (node_rows(phi, row, 0), node_rows(phi, row.up(0), 0));
         for x in 0..now.grid.cells[0] {
             let nodes = [node_values::<D>(&low, x), node_values::<D>(&high, x)];
-            let solid = nodes.iter().flat_map(|v| &v[..1 << (D - 1)]).filter(|v| **v <= 0.0).count();
+            let solid = nodes.iter().flat_map(|v| &v[..1 << (D - 1)]).filter(|v| **v < 0.0).count();
             if solid == 0 || solid == 1 << D {
                 continue;
             }

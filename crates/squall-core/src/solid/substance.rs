@@ -63,12 +63,7 @@ impl<const D: usize> Solids<D> {
 
     /// Moves what obstacles run over between two times to the cells in front of them, and leaves covered cells with the
     /// ambient value. The sum over all cells stays the same. Substances come with their ambient values.
-    pub fn push_out(
-        &self,
-        grid: &Grid<D>,
-        [from, to]: [f64; 2],
-        substances: &mut [(&mut Field<D>, Real)],
-    ) -> Pushed {
+    pub fn push_out(&self, grid: &Grid<D>, [from, to]: [f64; 2], substances: &mut [(&mut Field<D>, Real)]) -> Pushed {
         let mut pushed = Pushed::default();
         if substances.is_empty() || !self.obstacles.iter().any(|o| o.shape.moves()) {
             return pushed;

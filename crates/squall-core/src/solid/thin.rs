@@ -1,8 +1,8 @@
 //! Plates thinner than the grid can see.
 //!
 //! A plate between two neighbouring nodes leaves no trace in their distances, and the fluid passes it as if it were not
-//! there. One and a half cells are enough to be seen in any position, and for a surface of no thickness at all that is
-//! three quarters of a cell on either side.
+//! there. A plate as thick as the diagonal of a cell is seen in any position, and no cell has open faces on both sides of
+//! it; for a surface of no thickness at all that is half a diagonal on either side.
 
 use super::ghost::direction;
 use super::place::{Block, CellBox, Placed, place};
@@ -11,8 +11,10 @@ use super::{Solids, cell_of, cell_size, corner, position};
 use crate::grid::{At, Grid};
 use crate::ops::each;
 
-/// How far surfaces of too thin shapes are moved outwards, in cells.
-const GROW: f64 = 0.75;
+/// How far surfaces of too thin shapes are moved outwards, in cells: half the diagonal of a cell, and a little.
+const fn grow<const D: usize>() -> f64 {
+    if D == 2 { 0.75 } else { 0.9 }
+}
 
 impl<const D: usize> Solids<D> {
     /// Makes every obstacle that has places too thin for the grid a little thicker, and says which. Looks at obstacles as
@@ -26,7 +28,7 @@ impl<const D: usize> Solids<D> {
             }
         }
         for &i in &thin {
-            self.obstacles[i].grow += GROW * cell_size(grid);
+            self.obstacles[i].grow += grow::<D>() * cell_size(grid);
             self.made = None;
         }
         thin.iter().map(|&i| self.obstacles[i].name.as_str()).collect()

@@ -200,10 +200,7 @@ impl<'a, const D: usize> Now<'a, D> {
         });
         open.set_last(|index| {
             let face = index.map(|i| i as isize);
-            let up = |mut i: [isize; D], a: usize| {
-                i[a] += 1;
-                i
-            };
+            let up = |i: [isize; D], a: usize| -> [isize; D] { each(|b| i[b] + (a == b) as isize) };
             self.changed.touches(&CellBox { lo: face.map(|i| i - 1), hi: face.map(|i| i + 1) }).then(|| {
                 let nodes = [face, up(face, b), up(up(face, b), c), up(face, c)];
                 let values: [Real; 4] = each(|i| if i < corners { phi.get_signed(nodes[i]) } else { 0.0 });
@@ -264,5 +261,4 @@ impl<'a, const D: usize> Now<'a, D> {
         });
         velocity.fill_halo();
     }
-
 }
