@@ -110,6 +110,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     }
 
     /// The value of a cell or of a ghost cell.
+    #[inline]
     pub fn get_signed(&self, index: [isize; D]) -> T {
         self.data[self.layout.offset(index)]
     }

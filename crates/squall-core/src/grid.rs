@@ -68,6 +68,7 @@ pub enum At {
 
 impl At {
     /// Whether values lie on the lower side of their cells across axis `a`: then an end of that axis has values on it.
+    #[inline]
     pub fn on_lower_side(self, a: usize) -> bool {
         self == At::Face(a) || self == At::Node
     }

@@ -26,26 +26,27 @@ pub fn divergence_around<const D: usize>(
     div: &mut Field<D>,
 ) {
     let inv_h = spacing.map(|h| (1.0 / h) as Real);
+    // No face of a cell further away than this is closed, not even in part.
+    let reach = (1.01 * spacing.iter().copied().fold(0.0, f64::max)) as Real;
     let (open, velocity) = (&solids.open, &solids.velocity);
+    // A u + (1 - A) u_s, written so that it is exactly u if A = 1 or u = u_s.
+    let flow = |u: Real, open: Real, solid: Real| u + (1.0 - open) * (solid - u);
     div.par_rows(|row, div| {
         let here: [_; D] = each(|a| u[a].row(row));
         let next: [_; D] = each(|a| u[a].row(row.up(a)));
-        if !solids.is_near(row) {
-            for x in 0..div.len() {
-                let mut sum = 0.0;
-                for a in 0..D {
-                    sum += (next[a][x] - here[a][x]) * inv_h[a];
-                }
-                div[x] = sum;
+        for x in 0..div.len() {
+            let mut sum = 0.0;
+            for a in 0..D {
+                sum += (next[a][x] - here[a][x]) * inv_h[a];
             }
-            return;
+            div[x] = sum;
         }
+        // Everywhere as if there were no solids, then once more where there are.
+        let Some(distance) = solids.distances_near(row) else { return };
         let (open_here, open_next): ([_; D], [_; D]) = (each(|a| open[a].row(row)), each(|a| open[a].row(row.up(a))));
         let (solid_here, solid_next): ([_; D], [_; D]) =
             (each(|a| velocity[a].row(row)), each(|a| velocity[a].row(row.up(a))));
-        // A u + (1 - A) u_s, written so that it is exactly u if A = 1 or u = u_s.
-        let flow = |u: Real, open: Real, solid: Real| u + (1.0 - open) * (solid - u);
-        for x in 0..div.len() {
+        for x in (0..div.len()).filter(|&x| distance[x] < reach) {
             let (mut sum, mut total) = (0.0, 0.0);
             for a in 0..D {
                 total += open_here[a][x] + open_next[a][x];

@@ -20,7 +20,7 @@
 //!
 //! ```text
 //! solids.fill_inside(grid, smoke, ambient)       so that smoke does not fade along walls
-//! advect velocity and smoke with u; first order where solids.is_near(row)
+//! advect velocity and smoke with u; first order where solids.distances_near(row) are small
 //! solids.clear_inside(smoke, ambient)            between two steps the inside of a solid is ambient
 //! solids.update(grid, t + dt)
 //! solids.push_out(grid, [t, t + dt], smoke, ..)  what the solid ran over is now in front of it

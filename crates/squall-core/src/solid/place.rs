@@ -75,18 +75,22 @@ pub(super) fn place<'a, const D: usize>(
     let size = grid.size();
     let mut placed = SmallVec::new();
     for obstacle in obstacles {
-        let Some((lo, hi)) = obstacle.shape.bounds(t) else {
+        let finite = |x: &[f64; D]| x.iter().all(|x| x.is_finite());
+        let Some((lo, hi)) = obstacle.shape.bounds(t).filter(|(lo, hi)| finite(lo) && finite(hi)) else {
             placed.push(Placed { obstacle, shift: [0.0; D], cells: CellBox::EVERYTHING });
             continue;
         };
         let (lo, hi): ([f64; D], [f64; D]) =
             (each(|a| lo[a] - obstacle.grow - margin), each(|a| hi[a] + obstacle.grow + margin));
-        // Images along each periodic axis, by how many lengths of the box they are shifted.
+        // Images along each periodic axis, by how many lengths of the box they are shifted: the one that has its middle in
+        // the box, and the two next to it, if they reach into the box.
         let images: [(i64, i64); D] = each(|a| match grid.axes[a] {
-            Axis::Periodic => (
-                ((grid.origin[a] - hi[a]) / size[a]).ceil() as i64,
-                ((grid.origin[a] + size[a] - lo[a]) / size[a]).floor() as i64,
-            ),
+            Axis::Periodic => {
+                let home = -((0.5 * (lo[a] + hi[a]) - grid.origin[a]) / size[a]).floor();
+                let first = ((grid.origin[a] - hi[a]) / size[a]).ceil();
+                let last = ((grid.origin[a] + size[a] - lo[a]) / size[a]).floor();
+                (first.max(home - 1.0) as i64, last.min(home + 1.0) as i64)
+            }
             Axis::Bounded { .. } => (0, 0),
         });
         let counts = images.map(|(first, last)| (last - first + 1).max(0));
@@ -97,7 +101,10 @@ pub(super) fn place<'a, const D: usize>(
                 rest /= counts[a];
                 image as f64 * size[a]
             });
-            let index = |x: f64, a: usize| ((x + shift[a] - grid.origin[a]) / grid.spacing[a]).floor() as isize;
+            // Far away is far enough.
+            let index = |x: f64, a: usize| {
+                ((x + shift[a] - grid.origin[a]) / grid.spacing[a]).floor().clamp(-1e12, 1e12) as isize
+            };
             let cells = CellBox { lo: each(|a| index(lo[a], a)), hi: each(|a| index(hi[a], a) + 1) };
             placed.push(Placed { obstacle, shift, cells });
         }

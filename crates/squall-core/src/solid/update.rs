@@ -10,8 +10,8 @@ use super::place::{Block, CellBox, Placed, place};
 use super::{BAND, Boundary, Made, PINHOLE, Solids, cell_of, cell_size, corner, position};
 use crate::field::Field;
 use crate::grid::{At, Grid};
-use crate::layout::Row;
-use crate::ops::{each, max_abs};
+use crate::layout::{HALO, Row};
+use crate::ops::each;
 use crate::{Real, rows};
 
 /// Cells that are looked at together.
@@ -37,9 +37,38 @@ impl<const D: usize> Changed<D> {
         self.boxes.iter().any(|b| b.meets(cells))
     }
 
+    /// Finishes a field of which only cells in the boxes were written: what lies on the far ends, and the ghosts, if any
+    /// of it may have changed.
+    fn finish(&self, field: &mut Field<D>, last: impl Fn([usize; D]) -> Option<Real>) {
+        let inner = CellBox { lo: [HALO as isize; D], hi: field.cells().map(|n| n as isize - HALO as isize) };
+        if self.boxes.iter().all(|b| (0..D).all(|a| inner.lo[a] <= b.lo[a] && b.hi[a] <= inner.hi[a])) {
+            field.ghosts_filled = true;
+        } else {
+            field.set_last(last);
+            field.fill_halo();
+        }
+    }
+
     /// Whether anything along a row may have changed.
     pub fn touches_row(&self, row: Row<D>, len: usize) -> bool {
         self.touches(&CellBox::of_row(row, 0, len))
+    }
+
+    /// Calls `f(values of a block, its first cell, block)` for the blocks of a row of values where anything may have
+    /// changed. A row that is not near a solid is set to the value that it has there.
+    fn write(
+        &self,
+        (row, values): (Row<D>, &mut [Real]),
+        near: impl Fn(Row<D>) -> bool,
+        far: Real,
+        mut f: impl FnMut(&mut [Real], usize, CellBox<D>),
+    ) {
+        let len = values.len();
+        if self.touches_row(row, len) && !near(row) {
+            values.fill(far);
+        } else {
+            self.for_each_block(row, len, |x, block| f(&mut values[x..(x + BLOCK).min(len)], x, block));
+        }
     }
 
     /// Calls `f(first cell, block)` for the blocks of a row where anything may have changed.
@@ -79,13 +108,6 @@ impl<const D: usize> Solids<D> {
         let now = Now { grid, t, placed: &placed, changed: &changed };
 
         now.distances(phi, distance);
-        for a in 0..D {
-            match boundary {
-                Boundary::CutCells => now.cut_faces(a, phi, &mut open[a]),
-                Boundary::Cells => now.cell_faces(a, distance, &mut open[a]),
-            }
-            now.face_velocities(a, &open[a], &mut velocity[a]);
-        }
         let layout = *phi.layout();
         let len = grid.cells[0];
         let band = (BAND * cell_size(grid)) as Real;
@@ -94,6 +116,15 @@ impl<const D: usize> Solids<D> {
                 *near = distance.row(layout.row(r)).iter().any(|&d| d < band);
             }
         });
+        let near = |row: Row<D>| near_rows[layout.row_number(row)];
+        for a in 0..D {
+            match boundary {
+                Boundary::CutCells => now.cut_faces(a, phi, near, &mut open[a]),
+                Boundary::Cells => now.cell_faces(a, distance, near, &mut open[a]),
+            }
+            now.face_velocities(a, &open[a], near, &mut velocity[a]);
+        }
+        *max_speed = velocity.iter().map(|u| max_abs_where(u, near) as f64).fold(0.0, f64::max);
         let (phi, distance, open) = (&*phi, &*distance, &*open);
         ghosts.par_iter_mut().zip(border).zip(&*near_rows).enumerate().for_each(|(r, ((ghosts, border), near))| {
             let row = layout.row(r);
@@ -108,9 +139,17 @@ impl<const D: usize> Solids<D> {
                 }
             }
         });
-        *max_speed = velocity.iter().map(|u| max_abs(u) as f64).fold(0.0, f64::max);
         changed
     }
+}
+
+/// The largest absolute value in some rows.
+fn max_abs_where<const D: usize>(field: &Field<D>, rows: impl Fn(Row<D>) -> bool + Sync) -> Real {
+    let of_row = |row: Row<D>| {
+        let values = if rows(row) { field.row(row) } else { &[] };
+        values.iter().fold(0, |m, v| m.max(v.abs().to_bits()))
+    };
+    Real::from_bits(rows::reduce(field.layout(), of_row, u32::max))
 }
 
 /// The obstacles at the time of an update.
@@ -166,7 +205,7 @@ impl<'a, const D: usize> Now<'a, D> {
                 distance[range].fill(far);
             });
         });
-        phi.set_last(|index| {
+        changed.finish(phi, |index| {
             let node = index.map(|i| i as isize);
             let around = CellBox { lo: node.map(|i| i - 1), hi: node.map(|i| i + 1) };
             changed.touches(&around).then(|| match Block::look(placed, &around, grid, t) {
@@ -175,12 +214,11 @@ impl<'a, const D: usize> Now<'a, D> {
                 Block::Near(near) => cut(near.nearest(corner(grid, node), t).0),
             })
         });
-        phi.fill_halo();
-        distance.fill_halo();
+        changed.finish(distance, |_| None);
     }
 
     /// Open parts of the faces across axis `a`, from the distances at their corners.
-    fn cut_faces(&self, a: usize, phi: &Field<D>, open: &mut Field<D>) {
+    fn cut_faces(&self, a: usize, phi: &Field<D>, near: impl Fn(Row<D>) -> bool + Sync, open: &mut Field<D>) {
         let fraction = |corners: &[Real]| {
             let open = open_fraction(corners);
             if open < PINHOLE { 0.0 } else { open }
@@ -188,17 +226,25 @@ impl<'a, const D: usize> Now<'a, D> {
         let (b, c) = ((a + 1) % D, (a + 2) % D);
         let corners = 1 << (D - 1);
         open.par_rows(|row, open| {
-            self.changed.for_each_block(row, open.len(), |first, _| {
+            self.changed.write((row, open), &near, 1.0, |open, first, _| {
                 // In cyclic order; in 2D the first two are all.
                 let row_of = [row, row.up(b), row.up(b).up(c), row.up(c)];
-                let phi: [&[Real]; 4] = each(|i| if i < corners { phi.row(row_of[i]) } else { &[] });
-                for x in first..(first + BLOCK).min(open.len()) {
-                    let values: [Real; 4] = each(|i| if i < corners { phi[i][x] } else { 0.0 });
-                    open[x] = fraction(&values[..corners]);
+                let phi: [&[Real]; 4] =
+                    each(|i| if i < corners { &phi.row(row_of[i])[first..first + open.len()] } else { &[] });
+                let nodes = || phi.iter().flat_map(|phi| *phi);
+                if nodes().all(|&phi| phi > 0.0) {
+                    open.fill(1.0);
+                } else if nodes().all(|&phi| phi <= 0.0) {
+                    open.fill(0.0);
+                } else {
+                    for x in 0..open.len() {
+                        let values: [Real; 4] = each(|i| if i < corners { phi[i][x] } else { 0.0 });
+                        open[x] = fraction(&values[..corners]);
+                    }
                 }
             });
         });
-        open.set_last(|index| {
+        self.changed.finish(open, |index| {
             let face = index.map(|i| i as isize);
             let up = |i: [isize; D], a: usize| -> [isize; D] { each(|b| i[b] + (a == b) as isize) };
             self.changed.touches(&CellBox { lo: face.map(|i| i - 1), hi: face.map(|i| i + 1) }).then(|| {
@@ -207,40 +253,43 @@ impl<'a, const D: usize> Now<'a, D> {
                 fraction(&values[..corners])
             })
         });
-        open.fill_halo();
     }
 
     /// A face is open if the centres of both its cells are outside.
-    fn cell_faces(&self, a: usize, distance: &Field<D>, open: &mut Field<D>) {
+    fn cell_faces(&self, a: usize, distance: &Field<D>, near: impl Fn(Row<D>) -> bool + Sync, open: &mut Field<D>) {
         let fraction = |low: Real, high: Real| if low <= 0.0 || high <= 0.0 { 0.0 } else { 1.0 };
         open.par_rows(|row, open| {
-            self.changed.for_each_block(row, open.len(), |first, _| {
-                let (low, high) = (distance.row(row.down(a)), distance.row(row));
-                for x in first..(first + BLOCK).min(open.len()) {
+            self.changed.write((row, open), &near, 1.0, |open, first, _| {
+                let (low, high) = (&distance.row(row.down(a))[first..], &distance.row(row)[first..]);
+                for x in 0..open.len() {
                     open[x] = fraction(low[x], high[x]);
                 }
             });
         });
-        open.set_last(|index| {
+        self.changed.finish(open, |index| {
             let high = index.map(|i| i as isize);
             let mut low = high;
             low[a] -= 1;
             Some(fraction(distance.get_signed(low), distance.get_signed(high)))
         });
-        open.fill_halo();
     }
 
     /// Velocities of solids on the faces across axis `a` that are not wide open.
-    fn face_velocities(&self, a: usize, open: &Field<D>, velocity: &mut Field<D>) {
+    fn face_velocities(
+        &self,
+        a: usize,
+        open: &Field<D>,
+        near: impl Fn(Row<D>) -> bool + Sync,
+        velocity: &mut Field<D>,
+    ) {
         let Now { grid, t, placed, changed } = *self;
         let at = |block: &Block<'a, D>, index: [isize; D]| {
             let x = position(grid, At::Face(a), index);
             self.owner(block, x).map_or(0.0, |p| p.velocity(x, t)[a] as Real)
         };
         velocity.par_rows(|row, velocity| {
-            changed.for_each_block(row, velocity.len(), |first, block| {
-                let range = first..(first + BLOCK).min(velocity.len());
-                let (velocity, open) = (&mut velocity[range.clone()], &open.row(row)[range]);
+            changed.write((row, velocity), &near, 0.0, |velocity, first, block| {
+                let open = &open.row(row)[first..first + velocity.len()];
                 velocity.fill(0.0);
                 if open.iter().any(|&open| open < 1.0) {
                     let block = Block::look(placed, &block, grid, t);
@@ -252,13 +301,12 @@ impl<'a, const D: usize> Now<'a, D> {
                 }
             });
         });
-        velocity.set_last(|index| {
+        changed.finish(velocity, |index| {
             let face = index.map(|i| i as isize);
             let around = CellBox { lo: face.map(|i| i - 1), hi: face.map(|i| i + 1) };
             changed.touches(&around).then(|| {
                 if open.get_signed(face) < 1.0 { at(&Block::look(placed, &around, grid, t), face) } else { 0.0 }
             })
         });
-        velocity.fill_halo();
     }
 }
