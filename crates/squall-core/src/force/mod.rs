@@ -115,7 +115,7 @@ impl<const D: usize> Force<D> for Uniform<D> {
     ) -> bool {
         self.apply(grid, now, u, substances);
         for a in 0..D {
-            u[a].set_end_faces();
+            u[a].finish_end_faces();
         }
         true
     }

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use super::pressure::Pressure;
 use super::{Smoke, velocity_ends};
 use crate::Real;
 use crate::advect::MapScratch;
@@ -39,6 +40,7 @@ impl<const D: usize> Smoke<D> {
         if self.scratch.is_none() {
             self.allocate().expect("memory for the working fields");
         }
+        self.place_obstacles(self.clock.time);
         self.timings.follow += start.elapsed().as_secs_f64();
     }
 
@@ -110,7 +112,10 @@ impl<const D: usize> Smoke<D> {
         if let Some(swelling) = &mut self.swelling {
             swelling.reset_on(&layout)?;
         }
-        self.solver.move_to(&self.grid, &layout)?;
+        if let Some(obstacles) = &mut self.obstacles {
+            obstacles.move_to(&layout, &self.grid)?;
+        }
+        self.solver = Pressure::new(&self.grid, &layout, self.obstacles.is_some())?;
         self.layout = layout;
         self.ages = ages;
         Ok(())
