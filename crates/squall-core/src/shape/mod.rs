@@ -5,6 +5,9 @@
 //! | [`primitives`] | sphere, box, capsule, cylinder, half-space |
 //! | [`combinations`] | union, intersection, difference, inverse, offset, shell |
 //! | [`motion`] | a shape on keyframes, drifting or turning |
+//! | [`mesh`] | triangle meshes, also deforming ones |
+//! | [`polygon`] | closed outlines in 2D |
+//! | [`baked`] | distances on a grid, for shapes whose distance is dear |
 //!
 //! A half-buried ball that rolls along the floor:
 //!
@@ -22,13 +25,19 @@
 //! assert_eq!(solid.velocity([3.0, 1.5], 3.0), [1.0, 0.0]);
 //! ```
 
+pub mod baked;
 pub mod combinations;
+pub mod mesh;
 pub mod motion;
+pub mod polygon;
 pub mod primitives;
 mod vector;
 
+pub use baked::{BakeError, Baked};
 pub use combinations::{Difference, Intersection, Inverse, Offset, Shell, Union};
+pub use mesh::{MeshError, MeshOptions, MeshReport, MeshSequence, MeshShape, SequenceError, TriangleMesh};
 pub use motion::{Beyond, Interpolation, Key, Motion, Moving, Track, TrackError};
+pub use polygon::{PolygonError, PolygonShape};
 pub use primitives::{Capsule, Cuboid, Cylinder, HalfSpace, Sphere};
 
 /// Something with an inside, which may move.

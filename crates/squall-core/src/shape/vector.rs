@@ -34,3 +34,15 @@ pub fn length<const D: usize>(a: [f64; D]) -> f64 {
 pub fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
+
+/// The smallest box around points: the lower and upper corner. Turned inside out if there are none.
+pub fn box_around<const D: usize>(points: impl IntoIterator<Item = [f64; D]>) -> ([f64; D], [f64; D]) {
+    points.into_iter().fold(([f64::INFINITY; D], [f64::NEG_INFINITY; D]), |(low, high), p| {
+        (from_fn(|a| low[a].min(p[a])), from_fn(|a| high[a].max(p[a])))
+    })
+}
+
+/// Distance from a point to a box: 0 inside.
+pub fn distance_to_box<const D: usize>(x: [f64; D], low: [f64; D], high: [f64; D]) -> f64 {
+    length(from_fn::<f64, D, _>(|a| (low[a] - x[a]).max(x[a] - high[a]).max(0.0)))
+}

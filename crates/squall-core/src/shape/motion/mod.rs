@@ -5,6 +5,7 @@ mod track;
 use super::Shape;
 use super::vector::{add, cross, scale, sub};
 use std::array::from_fn;
+pub(super) use track::in_loop;
 pub use track::{Beyond, Interpolation, Key, Track, TrackError};
 
 type Matrix = [[f64; 3]; 3];

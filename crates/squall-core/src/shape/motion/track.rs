@@ -91,12 +91,7 @@ impl<const N: usize> Track<N> {
         let rest = [0.0; N];
         let (Some(first), Some(last)) = (self.keys.first(), self.keys.last()) else { return (rest, rest) };
         let t = match self.beyond {
-            Beyond::Loop if self.keys.len() > 1 => {
-                let period = last.time - first.time;
-                let after = (t - first.time).rem_euclid(period);
-                // Rounding may yield the whole period, which is the start of the next one.
-                first.time + if after < period { after } else { 0.0 }
-            }
+            Beyond::Loop => in_loop(t, first.time, last.time),
             _ if t < first.time => return (first.value, rest),
             _ => t,
         };
@@ -156,4 +151,15 @@ impl<const N: usize> Track<N> {
         let (w0, w1) = (span_before + 2.0 * span_after, 2.0 * span_before + span_after);
         total / (w1 / before + w0 / after)
     }
+}
+
+/// The time in the round from `first` to `last` at which the same happens as at `t`.
+pub(crate) fn in_loop(t: f64, first: f64, last: f64) -> f64 {
+    let period = last - first;
+    if period <= 0.0 {
+        return first;
+    }
+    let after = (t - first).rem_euclid(period);
+    // Rounding may yield the whole period, which is the start of the next one.
+    first + if after < period { after } else { 0.0 }
 }
