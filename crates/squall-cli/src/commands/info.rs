@@ -1,6 +1,6 @@
 //! `squall info`: what is in volumes and checkpoints.
 
-use std::fmt::Write;
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use squall_io::checkpoint::{Checkpoint, Entry};
 use squall_io::vdb::{MetaValue, Metadata, VdbGridInfo, VdbInfo};
-use squall_io::{VdbPrecision, read_vdb_info};
+use squall_io::{IoError, Position, SceneHash, VdbPrecision, read_vdb_info};
 
 use crate::exit::{Code, Failure};
 use crate::output::{bytes, print};
@@ -29,89 +29,94 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Code, Failure> {
     for (i, path) in args.files.iter().enumerate() {
-        let seen = look(path)?;
+        let seen = Seen::look(path)?;
         if args.json {
-            json_line(seen.json(path));
+            json_line(seen.json());
         } else {
-            print((if i > 0 { "\n" } else { "" }).to_owned() + &seen.text(path))?;
+            print(format!("{}{seen}", if i > 0 { "\n" } else { "" }))?;
         }
     }
     Ok(Code::Done)
 }
 
-/// What a file turned out to be.
-enum Seen {
-    Vdb { size: u64, info: VdbInfo },
-    Checkpoint { size: u64, frame: u64, step: u64, scene: String, entries: Vec<(String, Entry)> },
+/// A file and what it turned out to be.
+struct Seen<'a> {
+    path: &'a Path,
+    size: u64,
+    content: Content,
 }
 
-/// Looks at the content: names may lie.
-fn look(path: &Path) -> Result<Seen, Failure> {
-    let unreadable = |e| Failure::new(Code::Io, format!("cannot read {}: {e}", path.display()), None);
-    let mut file = File::open(path).map_err(unreadable)?;
-    let mut start = Vec::new();
-    file.by_ref().take(8).read_to_end(&mut start).map_err(unreadable)?;
-    let size = file.metadata().map_err(unreadable)?.len();
-    match start.as_slice() {
-        [b' ', b'B', b'D', b'V', ..] => Ok(Seen::Vdb { size, info: read_vdb_info(path)? }),
-        b"SQUALLCP" => {
-            let checkpoint = Checkpoint::open_any(path)?;
-            let (position, scene) = (checkpoint.position, checkpoint.scene.to_string());
-            let entries = checkpoint.entries()?;
-            Ok(Seen::Checkpoint { size, frame: position.frame, step: position.step, scene, entries })
-        }
-        _ => {
-            let text = format!("{} is neither an OpenVDB file nor a checkpoint of Squall", path.display());
-            let help = "for a scene, use `squall check`".to_owned();
-            Err(Failure::new(Code::Input, text, Some(help)))
-        }
-    }
+enum Content {
+    Vdb(VdbInfo),
+    Checkpoint { position: Position, scene: SceneHash, entries: Vec<(String, Entry)> },
 }
 
-impl Seen {
-    fn text(&self, path: &Path) -> String {
-        let path = path.display();
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let _ = match self {
-            Self::Vdb { size, info } => {
-                let grids = if info.grids.len() == 1 { "grid" } else { "grids" };
-                let head = format!("OpenVDB {}, {} {grids}, {}", info.version, info.grids.len(), bytes(*size));
-                let _ = writeln!(text, "{path}: {head}");
-                info.metadata.iter().for_each(|(name, value)| {
-                    let _ = writeln!(text, "  {name} = {value}");
-                });
-                info.grids.iter().try_for_each(|grid| write_grid(&mut text, grid))
+impl<'a> Seen<'a> {
+    /// Looks at the content: names may lie.
+    fn look(path: &'a Path) -> Result<Self, Failure> {
+        let unreadable = |source| Failure::from(IoError::File { path: path.to_owned(), action: "read", source });
+        let mut file = File::open(path).map_err(unreadable)?;
+        let mut start = Vec::new();
+        file.by_ref().take(8).read_to_end(&mut start).map_err(unreadable)?;
+        let size = file.metadata().map_err(unreadable)?.len();
+        let content = match start.as_slice() {
+            [b' ', b'B', b'D', b'V', ..] => Content::Vdb(read_vdb_info(path)?),
+            b"SQUALLCP" => {
+                let checkpoint = Checkpoint::open_any(path)?;
+                let (position, scene) = (checkpoint.position, checkpoint.scene);
+                Content::Checkpoint { position, scene, entries: checkpoint.entries()? }
             }
-            Self::Checkpoint { size, frame, step, scene, entries } => {
-                let _ = writeln!(text, "{path}: checkpoint after frame {frame}, step {step}, {}", bytes(*size));
-                let _ = writeln!(text, "  scene {scene}");
-                entries.iter().try_for_each(|(name, entry)| match entry {
-                    Entry::Integer(v) => writeln!(text, "  {name} = {v}"),
-                    Entry::Real(v) => writeln!(text, "  {name} = {v}"),
-                    Entry::Array(n) => writeln!(text, "  {name}: {n} values"),
-                })
+            _ => {
+                let text = format!("{} is neither an OpenVDB file nor a checkpoint of Squall", path.display());
+                let help = "for a scene, use `squall check`".to_owned();
+                return Err(Failure::new(Code::Input, text, Some(help)));
             }
         };
-        text
+        Ok(Self { path, size, content })
     }
 
-    fn json(&self, path: &Path) -> Value {
-        match self {
-            Self::Vdb { size, info } => json!({
+    fn json(&self) -> Value {
+        let Self { path, size, content } = self;
+        match content {
+            Content::Vdb(info) => json!({
                 "path": path, "type": "openvdb", "bytes": size, "version": info.version, "uuid": info.uuid,
                 "metadata": metadata_json(&info.metadata),
                 "grids": info.grids.iter().map(grid_json).collect::<Vec<_>>(),
             }),
-            Self::Checkpoint { size, frame, step, scene, entries } => {
+            Content::Checkpoint { position, scene, entries } => {
                 let entry = |(name, entry): &(String, Entry)| match entry {
                     Entry::Integer(v) => json!({ "name": name, "integer": v }),
                     Entry::Real(v) => json!({ "name": name, "real": v }),
                     Entry::Array(n) => json!({ "name": name, "values": n }),
                 };
                 json!({
-                    "path": path, "type": "checkpoint", "bytes": size, "frame": frame, "step": step, "scene": scene,
-                    "entries": entries.iter().map(entry).collect::<Vec<_>>(),
+                    "path": path, "type": "checkpoint", "bytes": size, "frame": position.frame, "step": position.step,
+                    "scene": scene.to_string(), "entries": entries.iter().map(entry).collect::<Vec<_>>(),
+                })
+            }
+        }
+    }
+}
+
+impl fmt::Display for Seen<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, size) = (self.path.display(), bytes(self.size));
+        match &self.content {
+            Content::Vdb(info) => {
+                let grids = if info.grids.len() == 1 { "grid" } else { "grids" };
+                writeln!(f, "{path}: OpenVDB {}, {} {grids}, {size}", info.version, info.grids.len())?;
+                for (name, value) in &info.metadata {
+                    writeln!(f, "  {name} = {value}")?;
+                }
+                info.grids.iter().try_for_each(|grid| write_grid(f, grid))
+            }
+            Content::Checkpoint { position: Position { frame, step }, scene, entries } => {
+                writeln!(f, "{path}: checkpoint after frame {frame}, step {step}, {size}")?;
+                writeln!(f, "  scene {scene}")?;
+                entries.iter().try_for_each(|(name, entry)| match entry {
+                    Entry::Integer(v) => writeln!(f, "  {name} = {v}"),
+                    Entry::Real(v) => writeln!(f, "  {name} = {v}"),
+                    Entry::Array(n) => writeln!(f, "  {name}: {n} values"),
                 })
             }
         }
@@ -122,29 +127,29 @@ fn precision(grid: &VdbGridInfo) -> &'static str {
     if grid.precision == VdbPrecision::Half { "half" } else { "full" }
 }
 
-fn write_grid(text: &mut String, grid: &VdbGridInfo) -> std::fmt::Result {
+fn write_grid(f: &mut fmt::Formatter<'_>, grid: &VdbGridInfo) -> fmt::Result {
     let VdbGridInfo { name, kind, class, compression, .. } = grid;
-    writeln!(text, "  {name}: {kind}, {}, {} floats, compression {compression}", class.name(), precision(grid))?;
+    writeln!(f, "  {name}: {kind}, {}, {} floats, compression {compression}", class.name(), precision(grid))?;
     match &grid.transform {
         Ok(transform) => {
             let [x, y, z] = transform.voxel_size();
             match x == y && y == z {
-                true => writeln!(text, "    voxel size {x} m")?,
-                false => writeln!(text, "    voxel size {x} x {y} x {z} m")?,
+                true => writeln!(f, "    voxel size {x} m")?,
+                false => writeln!(f, "    voxel size {x} x {y} x {z} m")?,
             }
         }
-        Err(why) => writeln!(text, "    voxel size unknown: {why}")?,
+        Err(why) => writeln!(f, "    voxel size unknown: {why}")?,
     }
     if let Some((low, high)) = grid.bounds {
-        write!(text, "    cells {low:?} to {high:?}")?;
+        write!(f, "    cells {low:?} to {high:?}")?;
         if let Ok(transform) = &grid.transform {
             let (low, high) = transform.bounds(low, high);
-            write!(text, ", {low:?} to {high:?} m")?;
+            write!(f, ", {low:?} to {high:?} m")?;
         }
-        writeln!(text)?;
+        writeln!(f)?;
     }
     if let Some(active) = grid.active_voxels {
-        writeln!(text, "    {active} active voxels")?;
+        writeln!(f, "    {active} active voxels")?;
     }
     match &grid.values {
         Ok(values) => {
@@ -152,15 +157,15 @@ fn write_grid(text: &mut String, grid: &VdbGridInfo) -> std::fmt::Result {
                 let label = if values.ranges.len() == 3 { &"xyz"[component..=component] } else { "values" };
                 let background = values.background.get(component).copied().unwrap_or_default();
                 match range {
-                    Some((low, high)) => writeln!(text, "    {label} {low} to {high}, background {background}")?,
-                    None => writeln!(text, "    {label} only background, {background}")?,
+                    Some((low, high)) => writeln!(f, "    {label} {low} to {high}, background {background}")?,
+                    None => writeln!(f, "    {label} only background, {background}")?,
                 }
             }
             if values.not_finite > 0 {
-                writeln!(text, "    {} values are not finite", values.not_finite)?;
+                writeln!(f, "    {} values are not finite", values.not_finite)?;
             }
         }
-        Err(why) => writeln!(text, "    values unknown: {why}")?,
+        Err(why) => writeln!(f, "    values unknown: {why}")?,
     }
     Ok(())
 }
