@@ -88,6 +88,13 @@ impl From<IoError> for Failure {
     }
 }
 
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Self {
+        let code = if let CheckpointError::Io(e) = &error { io_code(e) } else { Code::Input };
+        Self::new(code, error.to_string(), None)
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let code = match &error {

@@ -7,7 +7,7 @@ mod progress;
 mod scene;
 
 use clap::{ArgAction, Parser, Subcommand};
-use commands::{bench, check, completions, new, run, scenes, schema};
+use commands::{bench, check, completions, info, new, run, scenes, schema};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,6 +42,8 @@ enum Command {
     Run(run::Args),
     /// Check a scene and show every value that will be used
     Check(check::Args),
+    /// Show what is in volumes and checkpoints
+    Info(info::Args),
     /// List the scenes of the gallery, or print one
     Scenes(scenes::Args),
     /// Write a commented scene to start from
@@ -69,6 +71,7 @@ fn main() -> std::process::ExitCode {
     let result = match command {
         Command::Run(args) => run::run(&args, voice),
         Command::Check(args) => check::run(&args, voice),
+        Command::Info(args) => info::run(&args),
         Command::Scenes(args) => scenes::run(&args),
         Command::New(args) => new::run(&args, voice),
         Command::Schema => schema::run(),
