@@ -30,13 +30,13 @@ fn smoke_and_heat([x, y, z]: [f32; 3]) -> [f32; 2] {
     let lumps = 0.62 * lump(q.map(|v| scale * v))
         + 0.27 * lump(q.map(|v| 2.3 * scale * v + 3.0))
         + 0.15 * lump(q.map(|v| 5.1 * scale * v + 9.0));
-    let top = ((1.3 - y) / 0.3).clamp(-1.0, 1.0);
+    let top = ((1.2 - y) / 0.25).clamp(-2.0, 1.0);
     let surface = (radius - from_axis) / radius + 1.15 * (lumps - 0.52) + 0.7 * (top - 1.0).min(0.0);
     let inside = (surface / (0.12 + 0.1 * y)).clamp(0.0, 1.0);
     let thin = (0.4 + 0.9 * fractal(q.map(|v| 9.0 * v), 4)) * (1.15 - 0.55 * y);
     let smoke = inside * thin;
     let tongue = 1.0 - y / (0.34 + 0.34 * fractal(q.map(|v| 6.0 * v), 3)) - 0.35 * from_axis / radius;
-    [smoke, (1.5 * tongue * inside * (0.4 + lumps)).clamp(0.0, 1.0)]
+    [smoke, (1.3 * tongue * inside * (1.6 * lumps - 0.25)).clamp(0.0, 1.0)]
 }
 
 /// A random number from 0 to 1 for each point of a lattice.

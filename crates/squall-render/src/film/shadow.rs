@@ -132,7 +132,8 @@ impl Kernel for BrickDepths<'_> {
             let exit = line.exit(place, 1).0.max(0.0).min(far);
             let mut depth = 0.0;
             if exit > 0.0 && bricks.thickest(brick) > 0.0 {
-                let steps = (exit * (1.0 / STEP)) as u32 + 1;
+                // Rounded up; a hair less, so that eight cells are eight steps.
+                let steps = (exit * (0.9999 / STEP)) as u32 + 1;
                 let length = exit / steps as f32;
                 let mut first = 0;
                 while first < steps {

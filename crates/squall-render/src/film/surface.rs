@@ -218,7 +218,7 @@ fn trace(surface: &dyn Surface, ray: &Ray, from: f64, to: f64, footprint: &impl 
     let mut distance = at(t);
     let side = if distance < 0.0 { -1.0 } else { 1.0 };
     for _ in 0..MOST_STEPS {
-        let close = (0.02 * footprint(t)).max(1e-12);
+        let close = (1e-3 * footprint(t)).max(1e-12);
         if t > to || !distance.is_finite() {
             return None;
         }

@@ -25,7 +25,7 @@ fn depth_is_the_distance_to_the_surface() {
         match analytic(i, n) {
             Some(expected) => {
                 seen += 1;
-                // Grazing rays end a fiftieth of a pixel from the surface, some way before it.
+                // Rays end within a thousandth of a pixel of the surface; grazing ones a little way before it.
                 assert!((f64::from(depth) - expected).abs() < 2e-3, "{depth} {expected}");
                 assert_eq!(frame.rgba[i][3], 1.0);
             }
@@ -58,7 +58,7 @@ fn depth_of_thick_smoke_is_where_half_is_hidden() {
 
 #[test]
 fn a_ball_hides_smoke_behind_it_and_not_smoke_before_it() {
-    let smoke_from = |z: f64| Volume { origin: [-1.6, -1.6, z], ..smoke([32, 32, 8], 0.1, |_| 1.0) };
+    let smoke_from = |z: f64| Volume { origin: [-2.0, -2.0, z], ..smoke([40, 40, 8], 0.1, |_| 1.0) };
     let (behind, before) = (smoke_from(-3.0), smoke_from(2.0));
     let style = one_light(Light::directional([0.0, 0.0, 1.0], [1.0; 3], 1.0));
     let look = |volume: &Volume| {
@@ -67,7 +67,7 @@ fn a_ball_hides_smoke_behind_it_and_not_smoke_before_it() {
     };
     let alone = draw(&Scene { surfaces: vec![&BALL], ..Scene::default() }, &style, &camera(), [33, 33]);
     assert_eq!(middle(&look(&behind)), middle(&alone));
-    assert!(look(&behind).rgba[16 * 33 + 2][3] > 0.3, "beside the ball it is seen");
+    assert!(look(&behind).rgba[16 * 33 + 5][3] > 0.3, "beside the ball it is seen");
     let passed = (-1.5f32 * 0.8).exp();
     let [r, _, _, a] = middle(&look(&before));
     // The smoke's own light, and the ball's, dimmed on its way in and out.
@@ -80,14 +80,6 @@ fn objects_and_smoke_cast_shadows_on_each_other() {
     // A ball above, a wide thin layer of smoke below it, a light above.
     let layer = Volume { origin: [-3.2, -2.8, -3.2], ..smoke([64, 8, 64], 0.1, |_| 1.0) };
     let light = Light { size: 0.5, ..Light::directional([0.0, 1.0, 0.0], [1.0; 3], 1.0) };
-    let camera = Camera { position: [0.0, -2.4, 12.0], target: [0.0, -2.4, 0.0], ..camera() };
-    let shoot = |surfaces: Vec<&dyn Surface>| {
-        let scene = Scene { surfaces, ..only(&layer, 6.0, 1.0) };
-        draw(&scene, &one_light(light), &camera, [64, 64])
-    };
-    let (with, without) = (shoot(vec![&BALL]), shoot(vec![]));
-    // The camera sees the first tenth of a metre of the layer; the shadow lies 2 m further in. Look from above instead.
-    assert!(difference(&with, &without) < 0.05);
     let above = Camera::orbiting([0.0, -2.4, 0.0], 0.0, 90.0, 1.2, Projection::Orthographic { height: 5.0 });
     let shoot = |surfaces: Vec<&dyn Surface>| {
         let scene = Scene { surfaces, ..only(&layer, 6.0, 1.0) };
@@ -101,7 +93,7 @@ fn objects_and_smoke_cast_shadows_on_each_other() {
 
     // A second ball below the first lies in its shadow; one below smoke in that of the smoke.
     let low = Sphere { center: [0.0, -5.0, 0.0], ..BALL };
-    let from_front = Camera { position: [0.0, -5.0, 6.0], target: [0.0, -5.0, 0.0], ..camera };
+    let from_front = Camera { position: [0.0, -5.0, 6.0], target: [0.0, -5.0, 0.0], ..camera() };
     let top_of_low = |surfaces: Vec<&dyn Surface>, kappa: f32| {
         let frame = draw(&Scene { surfaces, ..only(&layer, kappa, 1.0) }, &one_light(light), &from_front, [64, 64]);
         frame.rgba[22 * 64 + 32][0]
