@@ -295,10 +295,8 @@ impl Bricks {
     /// Heat at spots of a brick, from 0 to 1.
     #[inline(always)]
     pub fn heat(&self, brick: usize, spots: &Spots) -> Option<[f32; LANES]> {
-        match &self.heat {
-            Some(heat) => Some(heat.sample(brick, spots)),
-            None => None,
-        }
+        let heat = self.heat.as_ref()?;
+        Some(heat.sample(brick, spots))
     }
 
     /// Whether a brick holds a value that is not finite.
