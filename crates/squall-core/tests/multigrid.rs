@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 use std::f64::consts::PI;
 
 use common::Random;
-use squall_core::layout::tile_width;
 use squall_core::poisson::multigrid::Number;
 use squall_core::poisson::{Multigrid, PoissonSolver, Spectral};
 use squall_core::{At, End, Ends, Field, Layout, SolveReport, VectorField};
@@ -360,4 +359,320 @@ fn agrees_with_the_direct_solver_in_3d_for_all_ends_and_odd_sizes() {
         println!("{cells:?} {most}");
         assert!(most <= 12, "{cells:?}: {most} iterations");
     }
+}
+
+// ------------------------------------------------------------------------------------------------ symmetry
+
+fn dot<const D: usize>(a: &Field<D, f64>, b: &Field<D, f64>) -> f64 {
+    cells_of(a.layout()).into_iter().map(|i| a.get_signed(i) * b.get_signed(i)).sum()
+}
+
+fn check_symmetry<const D: usize>(problem: &Problem<D, f64>, name: &str) {
+    let mut solver = problem.solver();
+    let (x, y) = (noise(problem, 1), noise(problem, 2));
+    let (mut ax, mut ay) = (problem.zeros(), problem.zeros());
+    solver.laplacian(&x, &mut ax);
+    solver.laplacian(&y, &mut ay);
+    let (a, b, size) = (dot(&x, &ay), dot(&y, &ax), dot(&ax, &ax).sqrt() * dot(&y, &y).sqrt());
+    // Sums of up to 1e5 numbers in f64, in two orders.
+    assert!((a - b).abs() < 1e-12 * size, "{name}: operator, {a} and {b} of {size}");
+    solver.v_cycle(&x, &mut ax);
+    solver.v_cycle(&y, &mut ay);
+    let (a, b, size) = (dot(&x, &ay), dot(&y, &ax), dot(&ax, &ax).sqrt() * dot(&y, &y).sqrt());
+    assert!((a - b).abs() < 1e-12 * size, "{name}: V-cycle, {a} and {b} of {size}");
+    assert!(dot(&x, &ax) < 0.0, "{name}: V-cycle");
+}
+
+#[test]
+fn the_operator_and_the_v_cycle_are_symmetric() {
+    for (k, cells) in [[24, 40], [31, 33], [17, 64]].into_iter().enumerate() {
+        for kinds in combinations::<2>() {
+            let problem = Problem::on(Layout::dense(cells), kinds.map(|k| KINDS[k]), 0.1).with(ball([9.3, 12.1], 5.2));
+            check_symmetry(&problem, &format!("2D {k} {kinds:?}"));
+        }
+    }
+    for kinds in [[0, 0, 0], [1, 3, 1], [2, 4, 0], [3, 0, 2], [1, 1, 1]] {
+        let sphere = ball([9.3, 12.1, 7.7], 5.2);
+        let problem = Problem::on(Layout::dense([19, 24, 17]), kinds.map(|k| KINDS[k]), 0.1).with(sphere);
+        check_symmetry(&problem, &format!("3D {kinds:?}"));
+    }
+    check_symmetry(&ragged_tiles::<2, f64>().with(ball([10.0, -20.0], 25.0)), "2D tiles");
+    check_symmetry(&ragged_tiles::<3, f64>().with(ball([10.0, -20.0, 3.0], 14.0)), "3D tiles");
+    check_symmetry(&wide_tiles(), "tiles far apart");
+}
+
+// ------------------------------------------------------------------------------------------------ accuracy
+
+/// The error, in the 2-norm over open cells, of a potential around a cylinder: `q = cos^4` of the distance to its surface,
+/// which is flat there and vanishes before the walls.
+fn error_around_a_cylinder(n: usize) -> f64 {
+    let (radius, reach, center) = (0.17, 0.25, [0.51, 0.487]);
+    let h = 1.0 / n as f64;
+    let q_at = |x: f64, y: f64| {
+        let s = ((x - center[0]).hypot(y - center[1]) - radius) / reach;
+        if s > 1.0 { 0.0 } else { (0.5 * PI * s).cos().powi(4) }
+    };
+    let gradient = |a: usize, p: [f64; 2]| {
+        let d: [f64; 2] = std::array::from_fn(|b| p[b] - center[b]);
+        let r = d[0].hypot(d[1]);
+        let s = (r - radius) / reach;
+        let slope = |s: f64| -4.0 * (0.5 * PI * s).cos().powi(3) * (0.5 * PI * s).sin() * 0.5 * PI / reach;
+        if s > 1.0 { 0.0 } else { slope(s) * d[a] / r }
+    };
+    // The open part of the face from `p`, one cell long, across axis `a`: ends of up to two stretches.
+    let stretches = |a: usize, p: [f64; 2]| {
+        let (b, d) = (1 - a, p[a] - center[a]);
+        let (lo, hi) = (p[b], p[b] + h);
+        let half = (radius * radius - d * d).max(0.0).sqrt();
+        let (from, to) = ((center[b] - half).clamp(lo, hi), (center[b] + half).clamp(lo, hi));
+        [(lo, from), (to, hi)]
+    };
+    let mut problem = Problem::<2, f64>::on(Layout::dense([n; 2]), [ZERO; 2], h);
+    let mut rhs = problem.zeros();
+    let corner = |i: [isize; 2]| i.map(|i| i as f64 * h);
+    let mut open: VectorField<2, f64> = std::array::from_fn(|a| field(&problem.layout, At::Face(a)));
+    for a in 0..2 {
+        let mut extended = [n; 2];
+        extended[a] += 1;
+        for i in indices(extended) {
+            let length: f64 = stretches(a, corner(i)).iter().map(|s| s.1 - s.0).sum();
+            open[a].set(i.map(|i| i as usize), length / h);
+        }
+    }
+    problem.open = Some(open);
+    for i in indices([n; 2]) {
+        let mut flux = 0.0;
+        for a in 0..2 {
+            for step in 0..2 {
+                let mut face = i;
+                face[a] += step;
+                let p = corner(face);
+                for (from, to) in stretches(a, p) {
+                    // Gauss's rule with two points is exact to the fourth order.
+                    for g in [-1.0, 1.0] {
+                        let mut at = p;
+                        at[1 - a] = 0.5 * (from + to) + 0.5 * (to - from) * g / 3f64.sqrt();
+                        flux += (2 * step - 1) as f64 * 0.5 * (to - from) * gradient(a, at);
+                    }
+                }
+            }
+        }
+        rhs.set(i.map(|i| i as usize), flux / (h * h));
+    }
+    let mut q = problem.zeros();
+    assert!(problem.solver().solve(&rhs, &mut q, 1e-10, 100).converged);
+    let mut sum = 0.0;
+    for i in indices([n; 2]) {
+        let [x, y] = i.map(|i| (i as f64 + 0.5) * h);
+        if problem.is_unknown(i) && (x - center[0]).hypot(y - center[1]) > radius {
+            sum += (q.get_signed(i) - q_at(x, y)).powi(2) * h * h;
+        }
+    }
+    sum.sqrt()
+}
+
+#[test]
+fn a_potential_around_a_cylinder_is_second_order_accurate() {
+    let errors = [64, 128, 256].map(error_around_a_cylinder);
+    for pair in errors.windows(2) {
+        let order = (pair[0] / pair[1]).log2();
+        assert!(order > 1.9, "{errors:?}: order {order}");
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ solids of all kinds
+
+fn check<const D: usize, T: Number>(problem: &Problem<D, T>, tolerance: f64, name: &str) -> SolveReport {
+    let rhs = noise(problem, 5);
+    let mut q = noise(problem, 6);
+    let report = problem.solver().solve(&rhs, &mut q, tolerance, 300);
+    let residual = problem.residual(&rhs, &q, true);
+    assert!(report.converged, "{name}: {report:?}");
+    assert!(residual < 1.5 * tolerance, "{name}: {residual}, {report:?}");
+    report
+}
+
+/// Closes faces at random: many small rooms, isolated cells, thin walls.
+fn porous<const D: usize, T: Number>(mut problem: Problem<D, T>, closed: f64) -> Problem<D, T> {
+    let mut random = Random::new(11);
+    let mut open: VectorField<D, T> = std::array::from_fn(|a| field(&problem.layout, At::Face(a)));
+    for a in 0..D {
+        open[a].fill(T::ONE);
+        let mut face = |_| if random.next() < 2.0 * closed - 1.0 { T::ZERO } else { T::ONE };
+        let values: Vec<T> = (0..problem.layout.cell_count()).map(&mut face).collect();
+        open[a].copy_from(&values);
+    }
+    problem.open = Some(open);
+    problem
+}
+
+#[test]
+fn faces_that_are_open_or_closed_at_random_give_the_right_solution_in_every_room() {
+    for kinds in combinations::<2>() {
+        let ends = kinds.map(|k| KINDS[k]);
+        let problem = porous(Problem::<2, f32>::on(Layout::dense([21, 18]), ends, 0.1), 0.55);
+        check(&problem, 1e-4, &format!("2D {kinds:?}"));
+    }
+    for kinds in [[0, 0, 0], [1, 3, 1], [1, 1, 1], [2, 4, 0]] {
+        let ends = kinds.map(|k| KINDS[k]);
+        let problem = porous(Problem::<3, f32>::on(Layout::dense([13, 12, 9]), ends, 0.1), 0.75);
+        check(&problem, 1e-4, &format!("3D {kinds:?}"));
+    }
+    check(&porous(ragged_tiles::<2, f32>(), 0.5), 1e-4, "2D tiles");
+}
+
+#[test]
+fn two_closed_rooms_and_the_pressing_into_them_are_found() {
+    // A wall three cells thick divides the box.
+    let wall = |p: [f64; 3]| (p[0] - 16.0).abs() - 1.6;
+    let problem = Problem::<3, f32>::on(Layout::dense([32, 16, 20]), [Ends::FLAT; 3], 0.1).with(wall);
+    let report = check(&problem, 1e-4, "two rooms");
+    assert!(report.iterations <= 12, "{report:?}");
+    // Noise has a small mean by chance; a source in one room has a large one.
+    assert!(report.imbalance < 0.1, "{report:?}");
+    let mut rhs = problem.zeros();
+    set(&mut rhs, |p| if p[0] < 10.0 { 1.0 } else { 0.0 });
+    let report = problem.solver().solve(&rhs, &mut problem.zeros(), 1e-4, 300);
+    // 9/14.4 of the room is a source: what remains of a field of ones and zeros without its mean.
+    assert!(report.imbalance > 0.7, "{report:?}");
+}
+
+#[test]
+fn thin_walls_with_fluid_on_both_sides_converge() {
+    // Plates one cell thick, with gaps.
+    let plates = |p: [f64; 3]| {
+        let plate = |at: f64, gap: f64| if p[2] > gap { 1.0 } else { (p[1] - at).abs() - 0.6 };
+        plate(20.3, 50.0).min(plate(30.8, 40.0)).min(ball([30.0, 50.0, 30.0], 6.0)(p))
+    };
+    let problem = Problem::<3, f32>::on(Layout::dense([64; 3]), chimney(), 0.1).with(plates);
+    let report = check(&problem, 1e-4, "plates");
+    println!("plates: {report:?}");
+    assert!(report.iterations <= 40, "{report:?}");
+}
+
+// ------------------------------------------------------------------------------------------------ tiles
+
+/// A ragged set of tiles around zero, some of which meet in corners only, and one by itself.
+fn ragged_tiles<const D: usize, T: Number>() -> Problem<D, T> {
+    let mut coords: Vec<[i32; D]> = Vec::new();
+    for n in 0..4i32.pow(D as u32) {
+        if n * 7919 % 11 < 7 {
+            coords.push(std::array::from_fn(|a| n / 4i32.pow(a as u32) % 4 - 2));
+        }
+    }
+    coords.push([5; D]);
+    Problem::on(Layout::tiles(coords), [Ends::Unbounded(0.0); D], 0.1)
+}
+
+/// A thin, slanted plume of tiles and one tile far away, so that tiles stay tiles over several levels.
+fn wide_tiles<T: Number>() -> Problem<3, T> {
+    let mut coords = vec![[60, -55, 40]];
+    for i in 0..12 {
+        coords.extend([[i, i, 0], [i, i + 1, 0], [i, i, 1]]);
+    }
+    Problem::on(Layout::tiles(coords), [Ends::Unbounded(0.0); 3], 0.1)
+}
+
+#[test]
+fn a_cube_of_tiles_takes_as_few_iterations_as_a_box() {
+    let coords = indices([4; 3]).map(|i| i.map(|i| i as i32 - 1));
+    let problem = Problem::<3, f32>::on(Layout::tiles(coords), [Ends::Unbounded(0.0); 3], 1.0 / 64.0);
+    let report = check(&problem.with(ball([18.0, 12.0, 20.0], 9.0)), 1e-4, "cube");
+    assert!(report.iterations <= 8, "{report:?}");
+}
+
+#[test]
+fn ragged_tiles_with_and_without_obstacles_are_solved_in_few_iterations() {
+    let plain = check(&ragged_tiles::<2, f32>(), 1e-4, "2D");
+    let around = check(&ragged_tiles::<2, f32>().with(ball([10.0, -20.0], 25.0)), 1e-4, "2D ball");
+    assert!(plain.iterations <= 10 && around.iterations <= 10, "{plain:?} {around:?}");
+    let plain = check(&ragged_tiles::<3, f32>(), 1e-4, "3D");
+    let around = check(&ragged_tiles::<3, f32>().with(ball([10.0, -20.0, 3.0], 14.0)), 1e-4, "3D ball");
+    assert!(plain.iterations <= 10 && around.iterations <= 10, "{plain:?} {around:?}");
+    let wide = check(&wide_tiles::<f32>(), 1e-4, "wide");
+    assert!(wide.iterations <= 10, "{wide:?}");
+}
+
+// ------------------------------------------------------------------------------------------------ manners
+
+#[test]
+fn a_right_side_that_is_not_finite_ends_at_once_and_a_guess_that_is_not_is_dropped() {
+    let (problem, rhs) = past_a_sphere::<f32>(16);
+    let mut solver = problem.solver();
+    for bad in [f32::NAN, f32::INFINITY, f32::MAX] {
+        let (mut broken, mut q) = (rhs.clone(), problem.zeros());
+        broken.set([3, 3, 3], bad);
+        let report = solver.solve(&broken, &mut q, 1e-4, 300);
+        assert!(!report.converged || bad == f32::MAX, "{bad}: {report:?}");
+        assert!(squall_core::ops::max_abs(&q).is_finite(), "{bad}");
+
+        let mut q = problem.zeros();
+        q.fill(bad);
+        let report = solver.solve(&rhs, &mut q, 1e-4, 300);
+        assert!(report.converged && problem.residual(&rhs, &q, false) < 1.5e-4, "{bad}: {report:?}");
+    }
+}
+
+#[test]
+fn what_is_solved_already_takes_no_iteration_and_nothing_takes_none() {
+    let (problem, rhs) = past_a_sphere::<f32>(32);
+    let mut solver = problem.solver();
+    let mut q = problem.zeros();
+    assert!(solver.solve(&rhs, &mut q, 1e-4, 300).iterations > 0);
+    let again = solver.solve(&rhs, &mut q, 1e-4, 300);
+    assert_eq!((again.iterations, again.converged), (0, true));
+    let none = solver.solve(&problem.zeros(), &mut q, 1e-4, 300);
+    assert_eq!((none.iterations, none.converged, squall_core::ops::max_abs(&q)), (0, true, 0.0));
+}
+
+#[test]
+fn a_tolerance_out_of_reach_of_f32_ends_and_says_so() {
+    let (problem, rhs) = past_a_sphere::<f32>(32);
+    let mut q = problem.zeros();
+    let report = problem.solver().solve(&rhs, &mut q, 1e-9, 300);
+    assert!(!report.converged && report.iterations < 40, "{report:?}");
+    // The floor of f32: about 3e-7 times the cells along an axis.
+    assert!(report.residual < 1e-5, "{report:?}");
+}
+
+#[test]
+fn the_bits_do_not_depend_on_the_number_of_threads() {
+    let solve = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let (problem, rhs) = past_a_sphere::<f32>(48);
+            let mut q = problem.zeros();
+            problem.solver().solve(&rhs, &mut q, 1e-4, 300);
+            let closed = Problem::<2, f32>::on(Layout::dense([200, 150]), [Ends::FLAT; 2], 0.1);
+            let closed = closed.with(|p| (p[0] - 99.0).abs() - 2.0);
+            let mut closed_q = closed.zeros();
+            closed.solver().solve(&noise(&closed, 3), &mut closed_q, 1e-4, 300);
+            let tiles = ragged_tiles::<3, f32>();
+            let mut tiles_q = tiles.zeros();
+            tiles.solver().solve(&noise(&tiles, 3), &mut tiles_q, 1e-4, 300);
+            let mut bits = Vec::new();
+            for values in [common::values(&q), common::values(&closed_q), common::values(&tiles_q)] {
+                bits.extend(values.into_iter().map(f32::to_bits));
+            }
+            bits
+        })
+    };
+    let one = solve(1);
+    for threads in [2, 3, 7] {
+        assert!(solve(threads) == one, "{threads} threads");
+    }
+}
+
+#[test]
+fn moving_obstacles_leave_nothing_behind() {
+    let (problem, rhs) = past_a_sphere::<f32>(32);
+    let mut solver = problem.solver();
+    let moved = Problem::<3, f32>::on(Layout::dense([32; 3]), chimney(), problem.h).with(ball([8.0, 20.0, 12.0], 6.0));
+    let (mut fresh, mut used) = (problem.zeros(), problem.zeros());
+    moved.solver().solve(&rhs, &mut fresh, 1e-4, 300);
+    solver.solve(&rhs, &mut used, 1e-4, 300);
+    solver.set_open_faces(moved.open.as_ref());
+    used.fill(0.0);
+    solver.solve(&rhs, &mut used, 1e-4, 300);
+    assert!(common::values(&fresh) == common::values(&used));
 }

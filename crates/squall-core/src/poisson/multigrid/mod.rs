@@ -28,7 +28,6 @@ use self::level::Level;
 use self::operator::{dot, zeros};
 use self::rooms::Rooms;
 use self::shape::{SMALL, Shape};
-use super::PoissonSolver;
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Ends};
@@ -43,11 +42,6 @@ const FACTORS: [f64; 3] = [0.526047542, 0.817981903, 2.655970555];
 /// Passes on a coarsest level that is not small enough to be solved directly, times [`FACTORS`]. It has a zero at one or
 /// two cells' distance everywhere, so that few are enough.
 const COARSEST_ROUNDS: usize = 4;
-
-/// What [`PoissonSolver::solve`] asks for.
-const TOLERANCE: f64 = 1e-4;
-/// A solver that needs more iterations than this does not get there.
-const MAX_ITERATIONS: u32 = 300;
 
 /// A solver for fields of one layout.
 ///
@@ -154,6 +148,27 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         report
     }
 
+    /// `out = lap_A q` in the unknowns, 0 elsewhere. What `q` holds elsewhere counts as 0.
+    pub fn laplacian(&mut self, q: &Field<D, T>, out: &mut Field<D, T>) {
+        let operator = &self.levels[0].operator;
+        let p = &mut self.direction;
+        p.par_rows(|row, p| operator.unknowns(row, q.row(row), p));
+        operator.join(p);
+        operator.apply(p, out);
+        let scale = T::of(-1.0 / (self.spacing * self.spacing));
+        out.par_rows(|_, out| out.iter_mut().for_each(|v| *v = scale * *v));
+    }
+
+    /// One V-cycle from zero: `q` becomes about what solves `lap_A q = r`. As a linear map it is symmetric and negative, as
+    /// the inverse of the Laplacian is.
+    pub fn v_cycle(&mut self, rhs: &Field<D, T>, q: &mut Field<D, T>) {
+        self.start(rhs, &mut SolveReport::default());
+        v_cycle(&mut self.levels, &mut self.coarsest);
+        let z = &self.levels[0].x;
+        q.par_rows(|row, q| q.copy_from_slice(z.row(row)));
+        self.rooms.remove_means(q);
+    }
+
     /// How it solves, for people.
     pub fn describe(&self) -> String {
         let of = |level: &Level<D, T>| {
@@ -193,11 +208,8 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         let Level { operator, b, .. } = &mut self.levels[0];
         let p = &mut self.direction;
         rows::for_each([&mut *q, &mut *p], |row, [q, p]| {
-            let inverse = operator.inverse.row(row);
-            for i in 0..q.len() {
-                q[i] = if inverse[i] > T::ZERO { q[i] } else { T::ZERO };
-                p[i] = q[i];
-            }
+            operator.unknowns(row, q, p);
+            q.copy_from_slice(p);
         });
         operator.join(p);
         operator.subtract(p, b)
@@ -210,15 +222,17 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         for iteration in 0..max_iterations {
             // z = M r, in `x`.
             let rz = v_cycle(&mut self.levels, &mut self.coarsest);
-            let beta = if iteration == 0 { 0.0 } else { rz / rz_before };
+            let beta = T::of(rz / rz_before);
             rz_before = rz;
 
             let Level { operator, x: z, b: r, scratch: sp, .. } = &mut self.levels[0];
             let p = &mut self.direction;
             // p = z + beta p
-            let beta = T::of(beta);
             p.par_rows(|row, p| {
                 let z = &z.row(row)[..p.len()];
+                if iteration == 0 {
+                    return p.copy_from_slice(z);
+                }
                 for i in 0..p.len() {
                     p[i] = z[i] + beta * p[i];
                 }

@@ -69,6 +69,15 @@ impl<const D: usize, T: Number> Operator<D, T> {
         wrap(field, self.joined, self.layout.cells());
     }
 
+    /// Copies the values of a row in the unknowns, and zeros elsewhere.
+    #[inline(always)]
+    pub fn unknowns(&self, row: Row<'_, D>, values: &[T], out: &mut [T]) {
+        let (inverse, values) = (&self.inverse.row(row)[..out.len()], &values[..out.len()]);
+        for x in 0..out.len() {
+            out[x] = if inverse[x] > T::ZERO { values[x] } else { T::ZERO };
+        }
+    }
+
     /// Calls `f(x, S field, inverse)` for the cells of a row. Needs the joined ghosts of the field.
     #[inline(always)]
     fn cells(&self, r: usize, row: Row<'_, D>, field: &Field<D, T>, mut f: impl FnMut(usize, T, T)) {
