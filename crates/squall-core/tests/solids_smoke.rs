@@ -113,7 +113,8 @@ fn density_at_the_wall(fill: bool) -> f32 {
         advect(Advection::SemiLagrangian, flow, 0.7 * h, &mut [&mut smoke], &mut scratch);
         solids.clear_inside(&mut smoke, 0.0);
     }
-    let outside = cells(&grid).filter(|&index| wall.distance(grid.position(At::Center, index), 0.0) > 0.0);
+    let outside =
+        cells(&grid).filter(|&index| wall.distance(grid.position(At::Center, index.map(|i| i as isize)), 0.0) > 0.0);
     outside.map(|index| smoke.get(index)).fold(1.0, f32::min)
 }
 

@@ -273,7 +273,12 @@ impl<const D: usize> ConjugateGradients<D> {
         self.drop_means(&mut x);
         let values: Vec<f32> = x.iter().map(|&x| x as f32).collect();
         q.copy_from(&values);
-        SolveReport { iterations, residual: dot(&r, &r).sqrt() / start.max(1e-300), converged: iterations < 5000 }
+        SolveReport {
+            iterations,
+            residual: dot(&r, &r).sqrt() / start.max(1e-300),
+            converged: iterations < 5000,
+            ..SolveReport::default()
+        }
     }
 }
 
