@@ -285,7 +285,7 @@ fn faces_inside_continue_a_shear_flow_through_a_sticky_wall_and_a_uniform_one_th
         let mut seen = 0;
         for a in 0..2 {
             for index in cells(&grid).filter(|index| index.iter().all(|i| (4..28).contains(i))) {
-                let x = grid.position(At::Face(a), index);
+                let x = grid.position(At::Face(a), index.map(|i| i as isize));
                 let d = wall.distance(x, 0.0);
                 if solids.open()[a].get(index) == 0.0 && d > -1.2 * h {
                     // Interpolation is exact for this flow, if all values around are known; a few are not.
@@ -396,7 +396,9 @@ fn a_thin_plate_is_found_and_made_thick_enough_to_part_the_fluid() {
         // One side may reach into corners of the box in pieces, but no piece is on both sides.
         for index in cells(&grid) {
             for a in 0..3 {
-                let side = |index| plate.half_space.distance(grid.position(At::Center, index), 0.0);
+                let side = |index: [usize; 3]| {
+                    plate.half_space.distance(grid.position(At::Center, index.map(|i| i as isize)), 0.0)
+                };
                 let mut next = index;
                 next[a] += 1;
                 if next[a] < 14 && side(index).abs() > 0.0 && side(index) * side(next) < 0.0 {

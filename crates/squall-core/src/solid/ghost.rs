@@ -60,10 +60,7 @@ enum Place {
 #[inline(always)]
 pub(super) fn face_nodes<const D: usize>(face: [isize; D], a: usize) -> [[isize; D]; 4] {
     let (b, c) = ((a + 1) % D, (a + 2) % D);
-    let up = |mut i: [isize; D], a: usize| {
-        i[a] += 1;
-        i
-    };
+    let up = |i: [isize; D], a: usize| -> [isize; D] { each(|b| i[b] + (a == b) as isize) };
     [face, up(face, b), up(up(face, b), c), up(face, c)]
 }
 
