@@ -53,7 +53,7 @@ impl<const D: usize> PartialEq for Layout<D> {
     }
 }
 
-/// A set of tiles, in Morton order, with a table of neighbours.
+/// A set of tiles, sorted, with a table of neighbours.
 #[derive(Debug)]
 pub struct Tiles<const D: usize> {
     /// Place of each tile, in tiles from cell 0. Its values are those of slot `index + 1`; slot 0 is the background.
@@ -379,15 +379,9 @@ impl<const D: usize> Tiles<D> {
 /// Coordinates of tiles lie within this far of zero: 2^20 tiles are 16 million cells.
 const REACH: i64 = 1 << 20;
 
-/// The bits of the coordinates, interleaved, so that tiles that are close in space are mostly close in memory. Tiles
-/// further than `REACH` away share the key of the last one within; the fluid has left the world there.
+/// What tiles are sorted by: z, then y, then x, so that the order does not depend on where they are. Tiles further than
+/// `REACH` away share the key of the last one within; the fluid has left the world there.
 fn key<const D: usize>(coords: [i32; D]) -> u64 {
-    let mut key = 0;
-    for a in 0..D {
-        let c = (coords[a] as i64).clamp(-REACH, REACH - 1) + REACH;
-        for bit in 0..21 {
-            key |= (c as u64 >> bit & 1) << (bit * D + a);
-        }
-    }
-    key
+    let place = |a: usize| ((coords[a] as i64).clamp(-REACH, REACH - 1) + REACH) as u64;
+    (0..D).rev().fold(0, |key, a| key << 21 | place(a))
 }

@@ -79,7 +79,7 @@ impl Pressure {
             Self::add(r, -alpha, ap);
             iterations += 1;
         }
-        SolveReport { iterations, residual: dot(r, r).sqrt() / size, converged: iterations < 50 }
+        SolveReport { iterations, residual: dot(r, r).sqrt() / size, converged: iterations < 50, ..SolveReport::default() }
     }
 }
 
@@ -126,7 +126,7 @@ fn strouhal(d: f64, reynolds: f64, friction: f64) -> f64 {
             u[c].set_end_faces();
         }
         // What leaves takes its velocity along.
-        let layout = *u[0].layout();
+        let layout = u[0].layout().clone();
         for row in (0..layout.rows()).map(|r| layout.row(r)) {
             let inside = u[0].row(row)[cells[0] - 1];
             u[0].row_mut(row.up(0))[cells[0] - 1] = inside;
