@@ -133,6 +133,9 @@ impl<const D: usize> Smoke<D> {
             let (keep, ambient) = ((1.0 / (1.0 + dt * s.dissipation)) as Real, s.ambient);
             s.field.par_rows(|_, a| a.iter_mut().for_each(|a| *a = ambient + keep * (*a - ambient)));
         }
+        for s in substances.iter_mut() {
+            s.losses.iter().for_each(|loss| loss.apply(&mut s.field, s.ambient, dt));
+        }
         self.timings.force += start.elapsed().as_secs_f64();
     }
 
