@@ -13,7 +13,7 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Ends};
 use crate::halo::slab_runs;
 use crate::layout::{Layout, Row};
-use crate::ops::{each, lanes_sum};
+use crate::ops::lanes_sum;
 use crate::rows;
 use crate::sample::{Isa, Kernel};
 
@@ -108,8 +108,8 @@ impl<const D: usize, T: Number> Operator<D, T> {
     /// `out = S x` in the unknowns, 0 elsewhere; returns the sum of `x out`. Needs the joined ghosts of `x`.
     pub fn apply(&self, x: &Field<D, T>, out: &mut Field<D, T>) -> f64 {
         rows::summed([out], |r, row, [out]| {
-            let mut sum = 0.0;
-            self.run(r, row, x, Apply { x: x.row(row), out, sum: &mut sum });
+            let (n, mut sum) = (out.len(), 0.0);
+            self.run(r, row, n, x, Apply { x: &x.row(row)[..n], out, sum: &mut sum });
             sum
         })
     }
@@ -117,14 +117,16 @@ impl<const D: usize, T: Number> Operator<D, T> {
     /// `out = b - S x` in the unknowns, 0 elsewhere. Needs the joined ghosts of `x`.
     pub fn residual(&self, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) {
         rows::numbered([out], |r, row, [out]| {
-            self.run(r, row, x, Residual { b: b.row(row), shares: None, out });
+            let n = out.len();
+            self.run(r, row, n, x, Residual { b: &b.row(row)[..n], shares: None, out });
         });
     }
 
     /// [`Operator::residual`] times the shares.
     pub fn shared_residual(&self, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) {
         rows::numbered([out], |r, row, [out]| {
-            self.run(r, row, x, Residual { b: b.row(row), shares: Some(self.shares(r, row)), out });
+            let (n, shares) = (out.len(), Some(self.shares(r, row)));
+            self.run(r, row, n, x, Residual { b: &b.row(row)[..n], shares, out });
         });
     }
 
@@ -132,7 +134,8 @@ impl<const D: usize, T: Number> Operator<D, T> {
     pub fn smooth(&self, factor: f64, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) {
         let factor = T::of(factor);
         rows::numbered([out], |r, row, [out]| {
-            self.run(r, row, x, Smooth { factor, x: x.row(row), b: b.row(row), out, sum: None });
+            let n = out.len();
+            self.run(r, row, n, x, Smooth { factor, x: &x.row(row)[..n], b: &b.row(row)[..n], out, sum: None });
         });
     }
 
@@ -140,16 +143,11 @@ impl<const D: usize, T: Number> Operator<D, T> {
     pub fn smooth_dot(&self, factor: f64, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) -> f64 {
         let factor = T::of(factor);
         rows::summed([out], |r, row, [out]| {
-            let mut sum = 0.0;
-            self.run(r, row, x, Smooth { factor, x: x.row(row), b: b.row(row), out, sum: Some(&mut sum) });
+            let (n, mut sum) = (out.len(), 0.0);
+            let (here, b) = (&x.row(row)[..n], &b.row(row)[..n]);
+            self.run(r, row, n, x, Smooth { factor, x: here, b, out, sum: Some(&mut sum) });
             sum
         })
-    }
-
-    /// The shares of a row.
-    #[inline(always)]
-    pub fn shares(&self, r: usize, row: Row<'_, D>) -> Shares<'_, T> {
-        Shares { plain: self.plain[r], ends: self.ends.map(|end| end.share), values: self.share.row(row) }
     }
 
     /// The first pass from zero: `out = factor inverse b`.
@@ -163,10 +161,15 @@ impl<const D: usize, T: Number> Operator<D, T> {
         });
     }
 
+    /// The shares of a row.
+    #[inline(always)]
+    pub fn shares(&self, r: usize, row: Row<'_, D>) -> Shares<'_, T> {
+        Shares { plain: self.plain[r], ends: self.ends.map(|end| end.share), values: self.share.row(row) }
+    }
+
     /// Does something with `S x` along one row.
     #[inline(always)]
-    fn run(&self, r: usize, row: Row<'_, D>, x: &Field<D, T>, job: impl Job<T>) {
-        let n = self.layout.cells()[0];
+    fn run(&self, r: usize, row: Row<'_, D>, n: usize, x: &Field<D, T>, job: impl Job<T>) {
         let places = Places::of(row, n);
         self.isa.run(RowKernel { operator: self, plain: self.plain[r], x: &x.data, places, n, job });
     }
@@ -185,22 +188,22 @@ impl<const D: usize> Places<D> {
     #[inline(always)]
     fn of(row: Row<'_, D>, n: usize) -> Self {
         let here = row.start;
-        Places {
-            here,
-            below: each(|a| if a == 0 { here - 1 } else { row.down(a).start }),
-            above: each(|a| if a == 0 { here + 1 } else { row.up(a).start }),
-            ends: row.on_tiles().then(|| {
-                let n = n as isize;
-                [row.shifted(0, -n).start + (n - 1) as usize, row.shifted(0, n).start]
-            }),
+        let (mut below, mut above) = ([here - 1; D], [here + 1; D]);
+        for a in 1..D {
+            below[a] = row.down(a).start;
+            above[a] = row.up(a).start;
         }
+        let n = n as isize;
+        let ends = || [row.shifted(0, -n).start + (n - 1) as usize, row.shifted(0, n).start];
+        Places { here, below, above, ends: row.on_tiles().then(ends) }
     }
 }
 
-/// Cells handled at once. Whole arrays of that many values become vectors, whatever else the compiler makes of a loop.
+/// Cells handled at once. Arrays of fixed length become vectors, whatever else the compiler makes of a loop.
 const LANES: usize = 8;
 
-/// What is done with `S x` along a row, some cells after the others. It may be done twice for a cell.
+/// What is done with `S x` along a row, some cells after the others. It may be done twice for a cell, and then the second
+/// time counts.
 trait Job<T> {
     /// `sx` and the inverse of the diagonal in the cells from `i` on.
     fn run<const L: usize>(&mut self, i: usize, sx: [T; L], inverse: [T; L]);
@@ -223,69 +226,135 @@ impl<const D: usize, T: Number, J: Job<T>> Kernel for RowKernel<'_, D, T, J> {
     #[inline(always)]
     fn run(mut self) {
         if self.n < LANES {
-            for i in 0..self.n {
-                self.cells::<1>(i);
-            }
+            self.cells::<1>();
         } else {
-            let mut i = 0;
-            while i + LANES < self.n {
-                self.cells::<LANES>(i);
-                i += LANES;
-            }
-            self.cells::<LANES>(self.n - LANES);
+            self.cells::<LANES>();
+        }
+        if self.n > 0 {
+            self.end_cell(0, 0);
+            self.end_cell(1, self.n - 1);
         }
         self.job.finish();
     }
 }
 
 impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
+    /// The cells of the row, as if what lies beside them in memory were their neighbours along x.
     #[inline(always)]
-    fn cells<const L: usize>(&mut self, i: usize) {
-        let Places { here, below, above, ends } = self.places;
-        let (first, last) = (i == 0, i + L == self.n);
-        let plain = self.plain.begin as usize <= i && i + L <= self.plain.end as usize;
-        let x = load::<L, T>(self.x, here + i);
-        let mut sum = [T::ZERO; L];
-        let mut inverse = [T::of(1.0 / (2 * D) as f64); L];
+    fn cells<const L: usize>(&mut self) {
+        let n = self.n;
+        let (begin, end) = (self.plain.begin as usize, self.plain.end as usize);
+        let Places { here, below, above, .. } = self.places;
+        let x = Beside::new(self.x, here, below, above, n);
+        let constant = [T::of(1.0 / (2 * D) as f64); L];
+        if begin == 0 && end == n {
+            let mut i = 0;
+            while i < n {
+                self.job.run(i, x.plain::<L>(i), constant);
+                i = next::<L>(i, n);
+            }
+            return;
+        }
+        let Operator { open, inverse, .. } = self.operator;
+        let inverse = &inverse.data[here..here + n];
+        let (mut low, mut high) = ([inverse; D], [inverse; D]);
         for a in 0..D {
-            let (mut down, mut up) = (load::<L, T>(self.x, below[a] + i), load::<L, T>(self.x, above[a] + i));
-            if let (0, Some([before, behind])) = (a, ends) {
-                if first {
-                    down[0] = self.x[before];
-                }
-                if last {
-                    up[L - 1] = self.x[behind];
-                }
-            }
-            if plain {
-                for l in 0..L {
-                    sum[l] += (x[l] - down[l]) + (x[l] - up[l]);
-                }
+            low[a] = &open[a].data[here..here + n];
+            high[a] = &open[a].data[above[a]..above[a] + n];
+        }
+        let mut i = 0;
+        while i < n {
+            if begin <= i && i + L <= end {
+                self.job.run(i, x.plain::<L>(i), constant);
             } else {
-                let open = &self.operator.open[a].data;
-                let (low, mut high) = (load::<L, T>(open, here + i), load::<L, T>(open, above[a] + i));
-                if let (0, true, Some([_, behind])) = (a, last, ends) {
-                    high[L - 1] = open[behind];
-                }
-                for l in 0..L {
-                    sum[l] += low[l] * (x[l] - down[l]) + high[l] * (x[l] - up[l]);
-                }
+                self.job.run(i, x.weighted::<L>(&low, &high, i), load(inverse, i));
+            }
+            i = next::<L>(i, n);
+        }
+    }
+
+    /// The first or the last cell, if it is not like the others: its neighbour lies elsewhere, or its outer face has
+    /// another weight.
+    #[inline(always)]
+    fn end_cell(&mut self, side: usize, i: usize) {
+        let Places { here, below, above, ends } = self.places;
+        let Operator { open, inverse, ends: row_ends, .. } = self.operator;
+        let plain = self.plain.begin as usize <= i && i < self.plain.end as usize;
+        let end = row_ends[side];
+        if ends.is_none() && !(plain && end.extra != T::ZERO) {
+            return;
+        }
+        let x = self.x[here + i];
+        let (mut sum, inverse) =
+            if plain { (end.extra * x, end.inverse) } else { (T::ZERO, inverse.data[here + i]) };
+        for a in 0..D {
+            let (mut down, mut up) = (below[a] + i, above[a] + i);
+            if let (0, Some(ends)) = (a, ends) {
+                *[&mut down, &mut up][side] = ends[side];
+            }
+            let (d, u) = (x - self.x[down], x - self.x[up]);
+            if plain {
+                sum += d + u;
+            } else {
+                sum += open[a].data[here + i] * d + open[a].data[up] * u;
             }
         }
-        if plain {
-            let [lo, hi] = &self.operator.ends;
-            if first {
-                sum[0] += lo.extra * x[0];
-                inverse[0] = lo.inverse;
-            }
-            if last {
-                sum[L - 1] += hi.extra * x[L - 1];
-                inverse[L - 1] = hi.inverse;
-            }
-        } else {
-            inverse = load(&self.operator.inverse.data, here + i);
+        self.job.run(i, [sum], [inverse]);
+    }
+}
+
+/// The cells after those from `i` on; the last ones may be some of them again.
+#[inline(always)]
+fn next<const L: usize>(i: usize, n: usize) -> usize {
+    if i + L == n { n } else { (i + L).min(n - L) }
+}
+
+/// The values of a row and of those beside it.
+struct Beside<'a, const D: usize, T> {
+    here: &'a [T],
+    below: [&'a [T]; D],
+    above: [&'a [T]; D],
+}
+
+impl<'a, const D: usize, T: Number> Beside<'a, D, T> {
+    #[inline(always)]
+    fn new(values: &'a [T], here: usize, below: [usize; D], above: [usize; D], n: usize) -> Self {
+        let here = &values[here..here + n];
+        let mut beside = Beside { here, below: [here; D], above: [here; D] };
+        for a in 0..D {
+            beside.below[a] = &values[below[a]..below[a] + n];
+            beside.above[a] = &values[above[a]..above[a] + n];
         }
-        self.job.run(i, sum, inverse);
+        beside
+    }
+
+    /// `S` of the cells from `i` on, all of whose faces are open.
+    #[inline(always)]
+    fn plain<const L: usize>(&self, i: usize) -> [T; L] {
+        let x = load::<L, T>(self.here, i);
+        let mut sum = [T::ZERO; L];
+        for a in 0..D {
+            let (down, up) = (load::<L, T>(self.below[a], i), load::<L, T>(self.above[a], i));
+            for l in 0..L {
+                sum[l] += (x[l] - down[l]) + (x[l] - up[l]);
+            }
+        }
+        sum
+    }
+
+    /// `S` of the cells from `i` on.
+    #[inline(always)]
+    fn weighted<const L: usize>(&self, low: &[&[T]; D], high: &[&[T]; D], i: usize) -> [T; L] {
+        let x = load::<L, T>(self.here, i);
+        let mut sum = [T::ZERO; L];
+        for a in 0..D {
+            let (down, up) = (load::<L, T>(self.below[a], i), load::<L, T>(self.above[a], i));
+            let (low, high) = (load::<L, T>(low[a], i), load::<L, T>(high[a], i));
+            for l in 0..L {
+                sum[l] += low[l] * (x[l] - down[l]) + high[l] * (x[l] - up[l]);
+            }
+        }
+        sum
     }
 }
 

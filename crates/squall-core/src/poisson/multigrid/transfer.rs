@@ -196,65 +196,74 @@ struct Window<'a, const D: usize, const W: usize, T> {
 }
 
 impl<const D: usize, const W: usize, T: Number> Window<'_, D, W, T> {
-    /// Calls `f` with the weights and the rows, those along the second axis together.
+    /// The rows that are blended: where the cell `x` of each lies, and its weight; those along the second axis together.
+    /// The rows are taken from the tiles `along` cells away along x.
     #[inline(always)]
-    fn for_each(&self, mut f: impl FnMut([isize; D], [(isize, T); W])) {
-        let groups = if D < 2 { 1 } else { W.pow(D as u32 - 2) };
-        for group in 0..groups {
+    fn lines(&self, along: isize, x: isize) -> [[(usize, T); W]; W] {
+        let mut lines = [[(0, T::ZERO); W]; W];
+        for group in 0..Self::GROUPS {
             let mut shift = [0; D];
+            shift[0] = along;
             let mut weight = 1.0;
             for a in 2..D {
-                let (by, w) = self.taps[a][group / W.pow(a as u32 - 2) % W];
+                let (by, w) = self.taps[a][group];
                 shift[a] = by;
                 weight *= w;
             }
-            f(shift, self.taps[if D < 2 { 0 } else { 1 }].map(|(by, w)| (by, T::of(w * weight))));
+            for k in 0..W {
+                let (by, w) = self.taps[1][k];
+                shift[1] = by;
+                lines[group][k] = (self.row.moved(shift).start.wrapping_add_signed(x), T::of(weight * w));
+            }
         }
+        lines
     }
+
+    /// How many times rows along the second axis are blended: once in 2D, for every tap along the third axis in 3D.
+    const GROUPS: usize = if D == 2 { 1 } else { W };
 
     #[inline(always)]
     fn blend(&self, out: &mut [T; CHUNK + 2]) {
+        const { assert!(D == 2 || D == 3, "two or three dimensions") };
         let data = &self.field.data;
-        let out = &mut out[..self.len];
-        let mut fresh = true;
-        self.for_each(|shift, taps| {
-            let lines = taps.map(|(by, _)| {
-                let mut shift = shift;
-                shift[1] = by;
-                let start = self.row.moved(shift).start.wrapping_add_signed(self.first);
-                &data[start..start + self.len]
-            });
-            for (i, out) in out.iter_mut().enumerate() {
-                let mut sum = if fresh { T::ZERO } else { *out };
-                for k in 0..W {
-                    sum += taps[k].1 * lines[k][i];
-                }
-                *out = sum;
+        let len = self.len;
+        let out = &mut out[..len];
+        let lines = self.lines(0, self.first);
+        for group in 0..Self::GROUPS {
+            let mut values = [&data[..0]; W];
+            for k in 0..W {
+                values[k] = &data[lines[group][k].0..lines[group][k].0 + len];
             }
-            fresh = false;
-        });
+            for i in 0..len {
+                let mut sum = if group == 0 { T::ZERO } else { out[i] };
+                for k in 0..W {
+                    sum += lines[group][k].1 * values[k][i];
+                }
+                out[i] = sum;
+            }
+        }
+        // In a tile, what lies before the first and behind the last cell in memory is not what is beside them.
         if self.row.on_tiles() {
             let n = self.field.layout().cells()[0] as isize;
             if self.first < 0 {
                 out[0] = self.single(-n, n - 1);
             }
-            if self.first + self.len as isize > n {
-                out[self.len - 1] = self.single(n, 0);
+            if self.first + len as isize > n {
+                out[len - 1] = self.single(n, 0);
             }
         }
     }
 
-    /// One cell of the tiles `along` cells away along x.
+    /// The blend of one cell of the tiles `along` cells away along x.
     #[inline(always)]
     fn single(&self, along: isize, x: isize) -> T {
+        let lines = self.lines(along, x);
         let mut sum = T::ZERO;
-        self.for_each(|mut shift, taps| {
-            shift[0] = along;
-            for (by, weight) in taps {
-                shift[1] = by;
-                sum += weight * self.field.data[self.row.moved(shift).start + x as usize];
+        for group in 0..Self::GROUPS {
+            for k in 0..W {
+                sum += lines[group][k].1 * self.field.data[lines[group][k].0];
             }
-        });
+        }
         sum
     }
 }
