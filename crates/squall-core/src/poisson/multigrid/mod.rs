@@ -199,20 +199,22 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         let dropped = self.rooms.remove_means(b);
         report.imbalance = if squared > 0.0 { (dropped / squared).sqrt() } else { 0.0 };
         // What is left of a constant is rounding.
-        let left = rows::summed([b], |_, _, [b]| dot(b, b));
+        let left = self::squared(b);
         if left > 1e-12 * squared || !left.is_finite() { left.sqrt() } else { 0.0 }
     }
 
     /// Zeroes `q` where no unknown is and takes `S q` from `b`; returns the sum of squares of `b`.
     fn subtract_guess(&mut self, q: &mut Field<D, T>) -> f64 {
-        let Level { operator, b, .. } = &mut self.levels[0];
+        let Level { operator, b, scratch, .. } = &mut self.levels[0];
         let p = &mut self.direction;
         rows::for_each([&mut *q, &mut *p], |row, [q, p]| {
             operator.unknowns(row, q, p);
             q.copy_from_slice(p);
         });
         operator.join(p);
-        operator.subtract(p, b)
+        operator.residual(p, b, scratch);
+        std::mem::swap(b, scratch);
+        squared(b)
     }
 
     /// Preconditioned conjugate gradients for the residual in `b`, until its sum of squares is at most `limit`. Returns
@@ -259,6 +261,11 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         }
         max_iterations
     }
+}
+
+/// The sum of squares.
+fn squared<const D: usize, T: Number>(field: &Field<D, T>) -> f64 {
+    rows::reduce(field.layout(), |row| dot(field.row(row), field.row(row)), |a, b| a + b)
 }
 
 impl<const D: usize, T: Number> Level<D, T> {
