@@ -9,10 +9,14 @@
 //! | [`movie`] | GIF, APNG and MP4 from finished PNG frames |
 //! | [`checkpoint`] | the state of a simulation, for exact resume |
 //! | [`folder`] | the output folder of a scene and its manifest |
+//! | [`vdb`] | OpenVDB volumes, read and written |
+//! | [`exr`] | OpenEXR pictures: linear light, with alpha and depth |
 //! | [`npy`] | fields for NumPy |
 
 pub mod checkpoint;
 mod dither;
+pub mod exr;
+
 pub mod folder;
 mod gif_movie;
 pub mod image;
@@ -25,11 +29,17 @@ mod png_chunks;
 mod scene_hash;
 #[cfg(test)]
 mod test_folder;
+pub mod vdb;
 
 pub use checkpoint::{Checkpoint, CheckpointError, Position};
+
+pub use exr::{ExrPicture, ExrPrecision, read_exr, write_exr};
 pub use folder::{FolderError, Manifest, OutputFolder, Start};
 pub use image::{Picture, read_png, write_png, write_png16};
 pub use movie::{MovieError, MovieFormat, assemble};
 pub use npy::write_npy;
 pub use output::{IoError, OutputFile, sweep_temporaries, write_whole};
 pub use scene_hash::SceneHash;
+pub use vdb::{
+    VdbClass, VdbCompression, VdbGrid, VdbOptions, VdbPrecision, VdbValues, read_vdb, read_vdb_info, write_vdb,
+};
