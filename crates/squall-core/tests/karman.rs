@@ -79,7 +79,12 @@ impl Pressure {
             Self::add(r, -alpha, ap);
             iterations += 1;
         }
-        SolveReport { iterations, residual: dot(r, r).sqrt() / size, converged: iterations < 50, ..SolveReport::default() }
+        SolveReport {
+            iterations,
+            residual: dot(r, r).sqrt() / size,
+            converged: iterations < 50,
+            ..SolveReport::default()
+        }
     }
 }
 

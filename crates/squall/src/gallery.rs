@@ -1,5 +1,6 @@
 //! The gallery of scenes that every copy of Squall carries, and the scene that a new project starts from.
 
+use crate::assets::Assets;
 use crate::scene::Scene;
 
 /// A scene of the gallery.
@@ -38,6 +39,20 @@ const ALL: &[GalleryScene] = scenes! {
     "turbulence"
     "vortex_street"
 };
+
+/// To add a mesh, put its file into `scenes/meshes/` and its name here.
+macro_rules! meshes {
+    ($($name:literal)*) => {
+        &[$((concat!("meshes/", $name), include_bytes!(concat!("../../../scenes/meshes/", $name))),)*]
+    };
+}
+
+const MESHES: &[(&str, &[u8])] = meshes! {};
+
+/// The files that scenes of the gallery name.
+pub fn assets() -> Assets {
+    Assets::embedded(MESHES)
+}
 
 /// All scenes of the gallery.
 pub fn all() -> &'static [GalleryScene] {

@@ -57,7 +57,15 @@ impl<const D: usize> Substance<D> {
     }
 
     fn of(field: Field<D>, name: &str, ambient: Real) -> Self {
-        Substance { name: name.to_string(), field, diffusion: 0.0, dissipation: 0.0, ambient, losses: Vec::new(), threshold: 1e-3 }
+        Substance {
+            name: name.to_string(),
+            field,
+            diffusion: 0.0,
+            dissipation: 0.0,
+            ambient,
+            losses: Vec::new(),
+            threshold: 1e-3,
+        }
     }
 }
 

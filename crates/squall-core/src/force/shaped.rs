@@ -29,14 +29,7 @@ pub struct ShapedSource<const D: usize> {
 impl<const D: usize> ShapedSource<D> {
     /// A source of nothing yet.
     pub fn new(shape: Box<dyn Shape<D>>) -> Self {
-        ShapedSource {
-            shape,
-            supply: Vec::new(),
-            velocity: None,
-            drags: false,
-            expansion: 0.0,
-            flicker: None,
-        }
+        ShapedSource { shape, supply: Vec::new(), velocity: None, drags: false, expansion: 0.0, flicker: None }
     }
 
     /// Calls `f(row, x, position, weight)` for the cells of the shape, weighted from 0 to 1 over an edge of one cell.

@@ -136,6 +136,8 @@ struct Scene<'a, const D: usize> {
     substances: Rows<'a, D>,
     noises: &'a Noises<D>,
     row: Row<'a, D>,
+    /// How many cells the row has.
+    cells: usize,
 }
 
 impl<const D: usize> Scene<'_, D> {
@@ -153,7 +155,7 @@ impl<const D: usize> Scene<'_, D> {
     }
 
     fn load(&self, variable: Variable, first: usize, out: &mut [f32; LANES]) {
-        let len = (self.velocity[0].len() - first).min(LANES);
+        let len = (self.cells - first).min(LANES);
         let copy = |out: &mut [f32; LANES], row: &[f32]| out[..len].copy_from_slice(&row[first..first + len]);
         match variable {
             Variable::Time => out.fill(self.time as f32),
@@ -189,12 +191,39 @@ pub fn fill<const D: usize>(field: &mut Field<D>, grid: &Grid<D>, formula: &Form
     let program = Program::new(formula, &[]);
     let noises = &*Noises::at(noises, 0.0);
     field.par_rows(|row, out| {
-        let scene = Scene { grid, time: 0.0, velocity: [&[]; D], substances: Rows::of(&[]), noises, row };
+        let cells = out.len();
+        let scene = Scene { grid, time: 0.0, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells };
         for (k, out) in out.chunks_mut(LANES).enumerate() {
             out.copy_from_slice(&scene.eval(&program, k * LANES).0[..out.len()]);
         }
     });
     field.fill_halo();
+}
+
+/// Sets the cells of a field that `inside` says to the values of a formula, at time zero.
+pub fn fill_row<const D: usize>(
+    field: &mut Field<D>,
+    grid: &Grid<D>,
+    formula: &Formula,
+    noises: &Shared<D>,
+    inside: impl Fn([isize; D]) -> bool + Sync,
+) {
+    let program = Program::new(formula, &[]);
+    let noises = &*Noises::at(noises, 0.0);
+    field.par_rows(|row, out| {
+        let cells = out.len();
+        let scene = Scene { grid, time: 0.0, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells };
+        for (k, out) in out.chunks_mut(LANES).enumerate() {
+            let values = scene.eval(&program, k * LANES);
+            for (x, out) in out.iter_mut().enumerate() {
+                let mut index = row.index;
+                index[0] += (k * LANES + x) as isize;
+                if inside(index) {
+                    *out = values.0[x];
+                }
+            }
+        }
+    });
 }
 
 /// An acceleration given by one formula per axis.
@@ -216,11 +245,11 @@ impl<const D: usize> Force<D> for ExpressionForce<D> {
         let noises = &*Noises::at(&self.noises, now.time);
         let dt = now.dt as f32;
         rows::for_each(u.each_mut(), |row, u| {
-            for first in (0..grid.cells[0]).step_by(LANES) {
+            for first in (0..u[0].len()).step_by(LANES) {
                 // All components from the old velocity, before any is changed.
                 let velocity = u.each_ref().map(|u| &**u);
                 let substances = Rows::of(substances);
-                let scene = Scene { grid, time: now.time, velocity, substances, noises, row };
+                let scene = Scene { grid, time: now.time, velocity, substances, noises, row, cells: u[0].len() };
                 let f = self.programs.each_ref().map(|p| scene.eval(p, first));
                 for a in 0..D {
                     for (u, f) in u[a][first..].iter_mut().zip(&f[a].0) {
@@ -252,11 +281,11 @@ impl<const D: usize> Source<D> for ExpressionSource<D> {
         let (before, rest) = substances.split_at_mut(self.substance);
         let Some((fed, after)) = rest.split_first_mut() else { return };
         fed.field.par_rows(|row, out| {
-            for first in (0..grid.cells[0]).step_by(LANES) {
+            for first in (0..out.len()).step_by(LANES) {
                 let velocity = u.each_ref().map(|u| u.row(row));
                 // The formula may read the substance that it feeds.
                 let substances = Rows { before, written: Some(&*out), after };
-                let scene = Scene { grid, time: now.time, velocity, substances, noises, row };
+                let scene = Scene { grid, time: now.time, velocity, substances, noises, row, cells: out.len() };
                 let rate = scene.eval(&self.program, first);
                 for (a, rate) in out[first..].iter_mut().zip(&rate.0) {
                     *a += dt * rate;

@@ -285,8 +285,7 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
             return;
         }
         let x = self.x[here + i];
-        let (mut sum, inverse) =
-            if plain { (end.extra * x, end.inverse) } else { (T::ZERO, inverse.data[here + i]) };
+        let (mut sum, inverse) = if plain { (end.extra * x, end.inverse) } else { (T::ZERO, inverse.data[here + i]) };
         for a in 0..D {
             let (mut down, mut up) = (below[a] + i, above[a] + i);
             if let (0, Some(ends)) = (a, ends) {

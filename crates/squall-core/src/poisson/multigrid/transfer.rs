@@ -91,7 +91,15 @@ impl<const D: usize, T: Number> Transfer<D, T> {
         let find = |r: usize, row: Row<'_, D>, span: &mut Span, [share]: [&mut [T]; 1]| {
             let (uniform, inverse) = (uniform.row(row), inverse.row(row));
             self.interpolate(r, row, n, &self.present, |x, sums| share[x..x + sums.len()].copy_from_slice(sums));
-            let whole = |x: usize| if x == 0 { lo } else if x + 1 == n { hi } else { T::ONE };
+            let whole = |x: usize| {
+                if x == 0 {
+                    lo
+                } else if x + 1 == n {
+                    hi
+                } else {
+                    T::ONE
+                }
+            };
             *span = longest(n, |x| share[x] == whole(x) && uniform[x] == T::ONE);
             for x in (0..span.begin as usize).chain(span.end as usize..share.len()) {
                 let sum = share[x].to_f64();
