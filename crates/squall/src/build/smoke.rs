@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use squall_core::force::{Buoyancy, During, Force, Moment, ShapedSource, Source, Substance};
+use squall_core::force::{Buoyancy, Confinement, During, Force, Loss, Moment, ShapedSource, Source, Substance};
 use squall_core::model::smoke::{Options, Smoke};
+use squall_core::solid::{Boundary, Obstacle};
 use squall_core::trace::Tracer;
 use squall_core::{At, Field, Grid, Layout, VectorField};
 
@@ -43,12 +44,8 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
         let substance = &mut sim.substances[i];
         substance.diffusion = s.diffusion;
         substance.threshold = s.threshold as f32;
-        substance.dissipation = s.dissipation
-            + match i {
-                DENSITY => smoke.fade,
-                TEMPERATURE => smoke.cooling,
-                _ => 0.0,
-            };
+        substance.dissipation = s.dissipation;
+        substance.losses = losses(smoke, i);
         if !setup.grid.is_unbounded() {
             substance.field = Field::new(grid.cells, At::Center, substance_ends::<D>(setup, s))?;
             fill(&mut substance.field, &grid, &s.initial, &noises);
@@ -58,6 +55,9 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
         if strength != 0.0 {
             sim.forces.push(Box::new(Buoyancy { substance, strength: strength as f32, ambient: 0.0 }));
         }
+    }
+    if smoke.confinement > 0.0 {
+        sim.forces.push(Box::new(Confinement::new(smoke.confinement)));
     }
     for (i, f) in setup.forces.iter().enumerate() {
         let effect: Box<dyn Force<D>> = force(setup, &grid, i, &f.kind, &noises);
@@ -74,7 +74,34 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
     if let Some(start) = Start::wanted(setup, &noises) {
         sim.sources.push(Box::new(start));
     }
+    let obstacles = setup.objects.iter().filter(|o| o.solid).map(|o| {
+        let shape = shape::moving::<D>(&o.shape, &o.motion, grid.min_spacing())?;
+        Ok(Obstacle { friction: o.friction, ..Obstacle::new(&o.name, shape) })
+    });
+    let obstacles = obstacles.collect::<Result<Vec<_>, BuildError>>()?;
+    let boundary = match setup.solver.solids {
+        setup::Solids::CutCells => Boundary::CutCells,
+        setup::Solids::Cells => Boundary::Cells,
+    };
+    sim.set_obstacles(obstacles, boundary)?;
     Ok(sim)
+}
+
+/// How the substance of this number vanishes. Radiation is given at 1000 K.
+fn losses(smoke: &setup::Smoke, substance: usize) -> Vec<Loss> {
+    const HOT: f32 = 1000.0;
+    let fading = match smoke.fade_law {
+        setup::FadeLaw::Even => Loss::Fade { rate: smoke.fade },
+        setup::FadeLaw::ThinFirst => Loss::Subtract { rate: smoke.fade },
+    };
+    let cooling = Loss::Fade { rate: smoke.cooling };
+    let radiating = Loss::Radiate { rate: smoke.radiation / f64::from(HOT), reference: HOT };
+    let all = [
+        (DENSITY, smoke.fade, fading),
+        (TEMPERATURE, smoke.cooling, cooling),
+        (TEMPERATURE, smoke.radiation, radiating),
+    ];
+    all.into_iter().filter(|&(of, rate, _)| of == substance && rate > 0.0).map(|(.., loss)| loss).collect()
 }
 
 fn source<const D: usize>(
