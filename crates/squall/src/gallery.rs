@@ -38,6 +38,11 @@ const ALL: &[GalleryScene] = scenes! {
     "stirred_box"
     "turbulence"
     "vortex_street"
+    "around_a_ball"
+    "burst"
+    "candle"
+    "ground_fog"
+    "spinning_knot"
 };
 
 /// To add a mesh, put its file into `scenes/meshes/` and its name here.
@@ -47,7 +52,7 @@ macro_rules! meshes {
     };
 }
 
-const MESHES: &[(&str, &[u8])] = meshes! {};
+const MESHES: &[(&str, &[u8])] = meshes! { "knot.ply" };
 
 /// The files that scenes of the gallery name.
 pub fn assets() -> Assets {
