@@ -89,10 +89,19 @@ impl From<IoError> for Failure {
     }
 }
 
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Self {
+        let code = if let CheckpointError::Io(e) = &error { io_code(e) } else { Code::Input };
+        Self::new(code, error.to_string(), None)
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let code = match &error {
-            RunError::Memory { .. } | RunError::Disk { .. } | RunError::Build(BuildError::OutOfMemory(_)) => Code::Budget,
+            RunError::Memory { .. } | RunError::Disk { .. } | RunError::Build(BuildError::OutOfMemory(_)) => {
+                Code::Budget
+            }
             RunError::Folder(FolderError::Io(e)) | RunError::Checkpoint(CheckpointError::Io(e)) | RunError::Io(e) => {
                 io_code(e)
             }

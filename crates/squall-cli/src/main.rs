@@ -7,7 +7,7 @@ mod progress;
 mod scene;
 
 use clap::{ArgAction, Parser, Subcommand};
-use commands::{bench, check, completions, new, render, run, scenes, schema};
+use commands::{bench, check, completions, info, new, render, run, scenes, schema};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +45,8 @@ enum Command {
     Render(render::Args),
     /// Check a scene and show every value that will be used
     Check(check::Args),
+    /// Show what is in volumes and checkpoints
+    Info(info::Args),
     /// List the scenes of the gallery, or print one
     Scenes(scenes::Args),
     /// Write a commented scene to start from
@@ -73,6 +75,7 @@ fn main() -> std::process::ExitCode {
         Command::Run(args) => run::run(&args, voice),
         Command::Render(args) => render::run(&args, voice),
         Command::Check(args) => check::run(&args, voice),
+        Command::Info(args) => info::run(&args),
         Command::Scenes(args) => scenes::run(&args),
         Command::New(args) => new::run(&args, voice),
         Command::Schema => schema::run(),

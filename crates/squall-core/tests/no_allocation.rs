@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use squall_core::diffuse::{Diffuser, DiffusionScheme};
 use squall_core::force::{Buoyancy, Substance};
 use squall_core::model::stable_fluids::{Options, Splitting, StableFluids};
-use squall_core::poisson::{Spectral, Symbol};
-use squall_core::{At, Axis, End, Ends, Field, Grid, Side};
+use squall_core::poisson::{Multigrid, Spectral, Symbol};
+use squall_core::{At, Axis, End, Ends, Field, Grid, Side, VectorField};
 
 struct Counting;
 
@@ -75,6 +75,26 @@ fn count_step<const D: usize>(cells: [usize; D], splitting: Splitting) -> usize 
     (0..20).map(|_| round()).min().unwrap_or(0)
 }
 
+fn count_multigrid<const D: usize>(layout: &squall_core::Layout<D>, ends: [Ends; D]) -> usize {
+    let mut solver = Multigrid::<D>::new(layout, 0.1, ends).unwrap();
+    let mut open: VectorField<D> = std::array::from_fn(|a| Field::on(layout, At::Face(a), ends).unwrap());
+    open.iter_mut().for_each(|f| f.fill(1.0));
+    // A closed room beside others.
+    let n = layout.cells()[1] as isize;
+    open[1].par_rows(|row, out| out.fill(if row.index[1] == n / 2 { 0.0 } else { 1.0 }));
+    solver.set_open_faces(Some(&open));
+    let mut rhs = Field::on(layout, At::Center, ends).unwrap();
+    rhs.par_rows(|row, out| out.iter_mut().enumerate().for_each(|(x, v)| *v = (x as f32 + row.index[1] as f32).sin()));
+    let mut q = Field::on(layout, At::Center, ends).unwrap();
+    let mut round = || {
+        q.fill(0.0);
+        let before = ALLOCATIONS.load(Ordering::SeqCst);
+        solver.solve(&rhs, &mut q, 1e-4, 300);
+        ALLOCATIONS.load(Ordering::SeqCst) - before
+    };
+    (0..20).map(|_| round()).min().unwrap_or(0)
+}
+
 #[test]
 fn the_second_solve_and_the_second_step_allocate_nothing() {
     // Inside the pool: handing work to a pool from outside allocates in rayon, once in a while.
@@ -83,6 +103,11 @@ fn the_second_solve_and_the_second_step_allocate_nothing() {
         assert_eq!(count([33], [VALUES]), 0, "1D");
         assert_eq!(count([64, 37], [Ends::Periodic, VALUES]), 0, "2D");
         assert_eq!(count([31, 32, 20], [Ends::FLAT, FLAT_VALUE, VALUES]), 0, "3D");
+        use squall_core::Layout;
+        assert_eq!(count_multigrid(&Layout::dense([140, 90]), [Ends::FLAT, FLAT_VALUE]), 0, "multigrid, 2D");
+        assert_eq!(count_multigrid(&Layout::dense([33, 30, 28]), [Ends::Periodic; 3]), 0, "multigrid, 3D");
+        let tiles = Layout::tiles([[0, 0, 0], [1, 0, 0], [1, 1, 0], [20, 20, 20]]);
+        assert_eq!(count_multigrid(&tiles, [Ends::Unbounded(0.0); 3]), 0, "multigrid, tiles");
         // One test for all: a second one running beside it would be counted, too.
         for splitting in [Splitting::LaggedPressure, Splitting::Reflection, Splitting::Plain, Splitting::Paper] {
             assert_eq!(count_step([140, 90], splitting), 0, "2D step, {splitting:?}");

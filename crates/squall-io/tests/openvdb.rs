@@ -218,3 +218,29 @@ fn what_openvdb_writes_is_read() {
     run(script(python).arg("write").arg(&folder.0));
     check_theirs(&folder.0.join("theirs.vdb"));
 }
+
+/// OpenVDB's own tool packs in other ways than the Python module does.
+#[test]
+fn what_openvdb_zips_is_read() {
+    let Some(python) = python() else { return };
+    if Command::new("vdb_tool").arg("-version").output().is_err() {
+        eprintln!("skipped: no vdb_tool here (Debian: apt install libopenvdb-tools)");
+        return;
+    }
+    let folder = Folder::new("zipped");
+    run(script(python).arg("write").arg(&folder.0));
+    let theirs = folder.0.join("theirs.vdb");
+    let grids = read_vdb(&theirs).unwrap().grids;
+    for codec in ["zip", "none", "active", "blosc"] {
+        let path = folder.0.join(format!("{codec}.vdb"));
+        let mut tool = Command::new("vdb_tool");
+        run(tool.args(["-quiet", "-read"]).arg(&theirs).arg("-write").arg(format!("codec={codec}")).arg(&path));
+        let again = read_vdb(&path).unwrap().grids;
+        assert_eq!(again.len(), grids.len(), "{codec}");
+        for grid in &grids {
+            assert!(find(&again, &grid.name).values == grid.values, "{codec}: {}", grid.name);
+        }
+    }
+    let info = read_vdb_info(folder.0.join("zip.vdb")).unwrap();
+    assert!(info.grids.iter().any(|grid| grid.kind == "vec3s" && grid.compression == "zip + active values"));
+}

@@ -7,7 +7,9 @@ mod smoke;
 
 use squall_core::advect::Advection;
 use squall_core::diffuse::DiffusionScheme;
-use squall_core::force::{Buoyancy, During, Emitter, Force, Noise, NoiseField, Region, Source, Substance, Supply};
+use squall_core::force::{
+    Buoyancy, During, Emitter, Flicker, Force, Noise, NoiseField, Region, Source, Substance, Supply,
+};
 use squall_core::force::{Swirl, Uniform, Wind};
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
 use squall_core::poisson::{Spectral, plan_kind};
@@ -73,16 +75,22 @@ const BASE_BYTES: u64 = 12 << 20;
 fn estimate_for<const D: usize>(setup: &Setup) -> Estimate {
     let grid = grid::<D>(setup);
     let options = options(setup);
-    let noise_forces = setup.forces.iter().filter(|f| matches!(f.kind, setup::ForceKind::Noise { .. })).count();
+    let stirring = setup.forces.iter().filter_map(|f| match f.kind {
+        setup::ForceKind::Noise { scale, .. } => Some(scale),
+        _ => None,
+    });
+    let flickering = setup.sources.iter().filter(|s| s.noise > 0.0).count();
+    let noises: u64 = stirring
+        .chain(std::iter::repeat_n(setup.fluid.noise_scale, flickering + Noises::<D>::count(setup)))
+        .map(|scale| NoiseField::bytes(&grid, scale))
+        .sum();
     let lifts = (0..D).filter(|&a| setup.fluid.viscosity > 0.0 && prescribes(grid.velocity_ends(a))).count()
         + setup.substances.iter().filter(|s| s.diffusion > 0.0 && prescribes(substance_ends::<D>(setup, s))).count();
-    let fields = StableFluids::<D>::fields_needed(options, setup.substances.len())
-        + noise_forces * 2 * D
-        + Noises::<D>::fields(setup)
-        + lifts;
+    let fields = StableFluids::<D>::fields_needed(options, setup.substances.len()) + lifts;
     let bytes = (fields as u64)
         .saturating_mul(Layout::<D>::bytes(grid.cells))
         .saturating_add(Spectral::<D>::estimate_bytes(grid.cells))
+        .saturating_add(noises)
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
     let (solver, why) = plan_kind(&grid, grid.pressure_ends());
@@ -110,7 +118,7 @@ fn prescribes<const D: usize>(ends: [Ends; D]) -> bool {
 
 fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, BuildError> {
     let grid = grid::<D>(setup);
-    let noises = Noises::shared(setup, &grid)?;
+    let noises = Noises::shared(setup, &grid);
     let mut sim = StableFluids::new(grid, options(setup))?;
     sim.viscosity = setup.fluid.viscosity;
 
@@ -123,11 +131,12 @@ fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, Build
             diffusion: s.diffusion,
             dissipation: s.dissipation,
             ambient: 0.0,
+            losses: Vec::new(),
             threshold: 0.0,
         });
     }
     for (i, f) in setup.forces.iter().enumerate() {
-        let effect = force(setup, &grid, i, &f.kind, &noises)?;
+        let effect = force(setup, &grid, i, &f.kind, &noises);
         sim.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
     }
     for (i, s) in setup.sources.iter().enumerate() {
@@ -239,9 +248,9 @@ fn force<const D: usize>(
     i: usize,
     kind: &setup::ForceKind,
     noises: &effects::Shared<D>,
-) -> Result<Box<dyn Force<D>>, OutOfMemory> {
+) -> Box<dyn Force<D>> {
     use setup::ForceKind as K;
-    Ok(match kind {
+    match kind {
         K::Buoyancy { substance, strength, ambient } => {
             Box::new(Buoyancy { substance: *substance, strength: *strength as f32, ambient: *ambient as f32 })
         }
@@ -262,12 +271,12 @@ fn force<const D: usize>(
             outward: *strength as f32,
         }),
         K::Noise { strength, scale, speed, substance } => Box::new(Noise {
-            field: NoiseField::swirls(grid, *scale, 1.0 / speed.max(1e-9), seed(setup, 1, i))?,
+            field: NoiseField::swirls(grid, *scale, 1.0 / speed.max(1e-9), seed(setup, 1, i)),
             strength: *strength as f32,
             substance: *substance,
         }),
         K::Expression(components) => Box::new(ExpressionForce::new(setup, components, noises)),
-    })
+    }
 }
 
 /// How long an emitter's flickering spots last, in seconds.
@@ -282,6 +291,12 @@ fn supply(setup: &Setup, s: &setup::Source) -> Vec<(usize, Supply)> {
     hold.chain(rate).chain(drain).collect()
 }
 
+/// The flickering of a source, if it does.
+fn flicker<const D: usize>(setup: &Setup, grid: &Grid<D>, i: usize, s: &setup::Source) -> Option<Flicker<D>> {
+    let spots = |amount: f64| Flicker::new(grid, amount as f32, setup.fluid.noise_scale, FLICKER, seed(setup, 2, i));
+    (s.noise > 0.0).then(|| spots(s.noise))
+}
+
 fn emitter<const D: usize>(
     setup: &Setup,
     grid: &Grid<D>,
@@ -293,9 +308,7 @@ fn emitter<const D: usize>(
         region: Region::new(grid, s.softness, |p| shape.distance(p, 0.0)),
         supply: supply(setup, s),
         velocity: s.velocity.as_ref().map(|v| real_vector(v)),
-        flicker: s.noise as f32,
-        flicker_scale: (setup.fluid.noise_scale, FLICKER),
-        seed: seed(setup, 2, i),
+        flicker: flicker(setup, grid, i, s),
     })
 }
 

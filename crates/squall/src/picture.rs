@@ -13,8 +13,8 @@ mod objects;
 
 use squall_core::{Simulation, StateVisitor};
 use squall_render::color::from_srgb8;
-use squall_render::film::{Frame, Tone};
 use squall_render::derived::{curl_magnitude, speed, vorticity};
+use squall_render::film::{Frame, Tone};
 use squall_render::map::Range;
 use squall_render::{Background, ColorMap, Flame, Image, Layer, MapStyle, Mixing, Plane, RenderError, Rgb};
 use squall_render::{SmokeStyle, View, Volume, draw_layers, draw_map, draw_volume};

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod check;
 pub mod completions;
+pub mod info;
 pub mod new;
 pub mod render;
 pub mod run;

@@ -75,9 +75,10 @@ impl<const D: usize> Baked<D> {
     /// Samples any bounded shape as it is at time `t`. `band`: see [`BAND`].
     pub fn new(shape: &impl Shape<D>, t: f64, spacing: f64, band: f64) -> Result<Self, BakeError> {
         let bounds = shape.bounds(t).ok_or(BakeError::Unbounded)?;
-        Self::from_rows(bounds, spacing, band, |x, out| {
-            for (i, out) in out.iter_mut().enumerate() {
-                *out = shape.distance(from_fn(|a| if a == 0 { x[a] + spacing * i as f64 } else { x[a] }), t);
+        Self::from_cubes(bounds, spacing, band, |corner, n, out| {
+            for (node, out) in out.iter_mut().enumerate() {
+                let index = unravel(node, [n; D]);
+                *out = shape.distance(from_fn(|a| corner[a] + spacing * index[a] as f64), t);
             }
         })
     }
@@ -96,12 +97,12 @@ impl<const D: usize> Baked<D> {
         Err(BakeError::TooFine { spacing, extent: size.into_iter().fold(0.0, f64::max), least: spacing * factor })
     }
 
-    /// Samples what `row(x, out)` says about the points `x`, `x + spacing e_x`, `x + 2 spacing e_x`, ...
-    pub(super) fn from_rows(
+    /// Samples what `fill(corner, n, out)` says about n^D nodes of a cube, the first axis fastest.
+    pub(super) fn from_cubes(
         (low, high): ([f64; D], [f64; D]),
         spacing: f64,
         band: f64,
-        row: impl Fn([f64; D], &mut [f64]) + Sync,
+        fill: impl Fn([f64; D], usize, &mut [f64]) + Sync,
     ) -> Result<Self, BakeError> {
         let counts = Self::check((low, high), spacing, band)?;
         let side = CELLS as f64 * spacing;
@@ -114,7 +115,7 @@ impl<const D: usize> Baked<D> {
         };
         let at = |x: [f64; D]| {
             let mut out = [0.0];
-            row(x, &mut out);
+            fill(x, 1, &mut out);
             out[0]
         };
 
@@ -145,15 +146,10 @@ impl<const D: usize> Baked<D> {
         }
         let mut values = vec![0.0; near.len() * NODES.pow(D as u32)];
         values.par_chunks_exact_mut(NODES.pow(D as u32)).zip(&near).for_each(|(values, &block)| {
-            let corner = corner(block);
-            let mut exact = [0.0; NODES];
-            for (r, values) in values.chunks_exact_mut(NODES).enumerate() {
-                // The row's place along all axes but the first.
-                let index = unravel(r * NODES, [NODES; D]);
-                row(from_fn(|a| corner[a] + spacing * index[a] as f64), &mut exact);
-                for (value, exact) in values.iter_mut().zip(exact) {
-                    *value = exact as f32;
-                }
+            let mut exact = vec![0.0; values.len()];
+            fill(corner(block), NODES, &mut exact);
+            for (value, exact) in values.iter_mut().zip(exact) {
+                *value = exact as f32;
             }
         });
         let centers = surveyed.into_iter().map(|(center, _)| center).collect();

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use squall_core::volume::{BLOCK, BLOCK_CELLS};
+use squall_core::volume::BLOCK;
 
 use super::meta::{MetaValue, Metadata};
 use super::read::{Directory, Entry, read_file};
-use super::read_tree::Tile;
+use super::read_tree::{LeafValues, Tile, TreeVisitor};
 use super::transform::Transform;
 use super::tree::{count, ones, place};
 use super::wire::Parsed;
@@ -128,12 +128,12 @@ struct Survey {
 fn survey<const N: usize>(entry: &Entry<'_>) -> Parsed<Survey> {
     let mut survey = Survey::default();
     survey.values.ranges = vec![None; N];
-    entry.walk::<N, _>(&mut survey, Survey::tile, Survey::topology, Survey::leaf)?;
+    entry.walk::<N>(&mut survey)?;
     Ok(survey)
 }
 
-impl Survey {
-    fn tile<const N: usize>(&mut self, tile: Tile<N>) -> Parsed<()> {
+impl<const N: usize> TreeVisitor<N> for Survey {
+    fn tile(&mut self, tile: Tile<N>) -> Parsed<()> {
         if tile.is_active {
             let side = 8_i64 << tile.log;
             self.active = self.active.saturating_add(side.pow(3) as u64);
@@ -144,22 +144,24 @@ impl Survey {
         Ok(())
     }
 
-    fn topology<const N: usize>(&mut self, background: [f32; N], leaves: &[[i32; 3]]) -> Parsed<()> {
+    fn topology(&mut self, background: [f32; N], leaves: &[[i32; 3]]) -> Parsed<()> {
         self.values.background = background.to_vec();
         self.values.leaves = leaves.len();
         Ok(())
     }
 
-    fn leaf<const N: usize>(&mut self, _: usize, block: [i32; 3], active: &[u64], values: &[[f32; N]; BLOCK_CELLS]) {
-        self.active += count(active) as u64;
-        for i in ones(active) {
+    fn leaf(&mut self, _: usize, block: [i32; 3], leaf: &LeafValues<N>) {
+        self.active += count(&leaf.active) as u64;
+        for i in ones(&leaf.active) {
             let within = place(i, 3);
             let cell = std::array::from_fn(|a| block[a] * BLOCK as i32 + within[a]);
             self.reach(cell, cell);
-            self.value(values[i]);
+            self.value(leaf.values[i]);
         }
     }
+}
 
+impl Survey {
     fn reach(&mut self, low: [i32; 3], high: [i32; 3]) {
         let (mut least, mut most) = self.bounds.unwrap_or((low, high));
         for a in 0..3 {

@@ -33,7 +33,7 @@ mod tree;
 mod wire;
 mod write;
 
-pub use info::{VdbGridInfo, VdbInfo, read_vdb_info};
+pub use info::{ValueSummary, VdbGridInfo, VdbInfo, read_vdb_info};
 pub use meta::{MetaValue, Metadata};
 pub use read::{VdbFile, VdbLoaded, read_vdb};
 pub use transform::Transform;

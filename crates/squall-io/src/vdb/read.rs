@@ -9,8 +9,9 @@ use squall_core::volume::{BLOCK, BLOCK_CELLS};
 
 use super::meta::{MetaValue, Metadata, read_metadata};
 use super::pack::Format;
-use super::read_tree::{LeafReader, Tile, read_topology};
+use super::read_tree::{LeafReader, LeafValues, Tile, TreeVisitor, read_topology};
 use super::transform::{Transform, read_transform};
+use super::tree::place;
 use super::wire::{Cursor, Parsed};
 use super::write::{HALF_SUFFIX, MAGIC, NAME_SEPARATOR, VERSION};
 use super::{VdbClass, VdbPrecision, VdbValues};
@@ -180,24 +181,16 @@ impl<'a> Entry<'a> {
         if self.format.half { VdbPrecision::Half } else { VdbPrecision::Full }
     }
 
-    /// Walks over the tree: regions of one value go to `on_tile`, then the blocks of all leaves to `on_topology`, then the
-    /// leaves to `on_leaf`, with their number.
-    pub fn walk<const N: usize, S>(
-        &self,
-        state: &mut S,
-        on_tile: fn(&mut S, Tile<N>) -> Parsed<()>,
-        on_topology: fn(&mut S, [f32; N], &[[i32; 3]]) -> Parsed<()>,
-        on_leaf: fn(&mut S, usize, [i32; 3], &[u64], &[[f32; N]; BLOCK_CELLS]),
-    ) -> Parsed<()> {
+    /// Shows the whole tree.
+    pub fn walk<const N: usize>(&self, visitor: &mut impl TreeVisitor<N>) -> Parsed<()> {
         if !self.parent.is_empty() {
             return Err(format!("it shares the tree of `{}`; save it with a tree of its own", self.parent));
         }
-        let topology = read_topology(&mut self.topology.clone(), self.format, &mut |tile| on_tile(state, tile))?;
-        on_topology(state, topology.background, &topology.leaves)?;
+        let topology = read_topology(&mut self.topology.clone(), self.format, visitor)?;
+        visitor.topology(topology.background, &topology.leaves)?;
         let mut reader = LeafReader::new(self.values.clone(), self.format, topology.background);
         for (i, &block) in topology.leaves.iter().enumerate() {
-            let leaf = reader.next()?;
-            on_leaf(state, i, block, &leaf.active, &leaf.values);
+            visitor.leaf(i, block, &reader.next()?);
         }
         Ok(())
     }
@@ -208,7 +201,7 @@ impl<'a> Entry<'a> {
             "its cells are not cubes along the axes of space; resample it to a uniform voxel size without rotation",
         )?;
         let mut loader = Loader::<N>::default();
-        self.walk(&mut loader, Loader::add_tile, Loader::arrange, Loader::add_leaf)?;
+        self.walk(&mut loader)?;
         Ok(loader.volumes.map(|volume| Volume { origin, spacing, ..volume }))
     }
 }
@@ -228,8 +221,8 @@ impl<const N: usize> Default for Loader<N> {
     }
 }
 
-impl<const N: usize> Loader<N> {
-    fn add_tile(&mut self, tile: Tile<N>) -> Parsed<()> {
+impl<const N: usize> TreeVisitor<N> for Loader<N> {
+    fn tile(&mut self, tile: Tile<N>) -> Parsed<()> {
         self.spread += (N * BLOCK_CELLS) as u64 * (1 << (3 * tile.log));
         if self.spread > MOST_SPREAD_VALUES {
             return Err(format!(
@@ -241,12 +234,12 @@ impl<const N: usize> Loader<N> {
     }
 
     /// Knows now which blocks there are: puts them in order and spreads the regions of one value.
-    fn arrange(&mut self, background: [f32; N], leaves: &[[i32; 3]]) -> Parsed<()> {
+    fn topology(&mut self, background: [f32; N], leaves: &[[i32; 3]]) -> Parsed<()> {
         // A block, and what fills it: a leaf, or after all leaves, a tile.
         let mut blocks: Vec<([i32; 3], usize)> = leaves.iter().copied().zip(0..).collect();
         for (t, tile) in self.tiles.iter().enumerate() {
             for i in 0..1_usize << (3 * tile.log) {
-                let at = super::tree::place(i, tile.log);
+                let at = place(i, tile.log);
                 blocks.push((std::array::from_fn(|a| tile.block[a] + at[a]), leaves.len() + t));
             }
         }
@@ -273,11 +266,11 @@ impl<const N: usize> Loader<N> {
         Ok(())
     }
 
-    fn add_leaf(&mut self, i: usize, _: [i32; 3], _: &[u64], values: &[[f32; N]; BLOCK_CELLS]) {
+    fn leaf(&mut self, i: usize, _: [i32; 3], leaf: &LeafValues<N>) {
         for (component, volume) in self.volumes.iter_mut().enumerate() {
             let to = &mut volume.values[self.slots[i] * BLOCK_CELLS..][..BLOCK_CELLS];
             // From z fastest to x fastest.
-            for (c, value) in values.iter().enumerate() {
+            for (c, value) in leaf.values.iter().enumerate() {
                 let (x, y, z) = (c / (BLOCK * BLOCK), c / BLOCK % BLOCK, c % BLOCK);
                 to[x + BLOCK * (y + BLOCK * z)] = value[component];
             }

@@ -14,6 +14,18 @@ pub struct Tile<const N: usize> {
     pub is_active: bool,
 }
 
+/// Who wants to know what is in a tree. The methods are called in this order.
+pub trait TreeVisitor<const N: usize> {
+    /// A region of one value that is active or not the background.
+    fn tile(&mut self, tile: Tile<N>) -> Parsed<()>;
+
+    /// The value elsewhere, and the blocks of all leaves in the order of the file.
+    fn topology(&mut self, background: [f32; N], leaves: &[[i32; 3]]) -> Parsed<()>;
+
+    /// The `i`-th leaf.
+    fn leaf(&mut self, i: usize, block: [i32; 3], leaf: &LeafValues<N>);
+}
+
 /// Which leaves there are, in the order of the file.
 pub struct Topology<const N: usize> {
     pub background: [f32; N],
@@ -23,11 +35,11 @@ pub struct Topology<const N: usize> {
 /// Blocks along a side of an upper node, as a power of two.
 const ROOT_LOG: u32 = LOWER_LOG + UPPER_LOG;
 
-/// Reads the topology. Regions of one value that are active or not the background go to `on_tile`.
+/// Reads the topology and shows its regions of one value.
 pub fn read_topology<const N: usize>(
     from: &mut Cursor<'_>,
     format: Format,
-    on_tile: &mut dyn FnMut(Tile<N>) -> Parsed<()>,
+    visitor: &mut impl TreeVisitor<N>,
 ) -> Parsed<Topology<N>> {
     let buffers = from.u32()?;
     if buffers != 1 {
@@ -35,7 +47,7 @@ pub fn read_topology<const N: usize>(
     }
     let background = from.f32s()?;
     let (tiles, children) = (from.u32()?, from.u32()?);
-    let mut reader = TopologyReader { unpacker: Unpacker::new(format), background, leaves: Vec::new(), on_tile };
+    let mut reader = TopologyReader { unpacker: Unpacker::new(format), background, leaves: Vec::new(), visitor };
     // Each turn takes bytes or fails: false counts end with the file.
     for _ in 0..tiles {
         let block = root_block(from)?;
@@ -59,17 +71,17 @@ fn root_block(from: &mut Cursor<'_>) -> Parsed<[i32; 3]> {
     Ok(cell.map(|x| x >> 3))
 }
 
-struct TopologyReader<'a, const N: usize> {
+struct TopologyReader<'a, const N: usize, V> {
     unpacker: Unpacker,
     background: [f32; N],
     leaves: Vec<[i32; 3]>,
-    on_tile: &'a mut dyn FnMut(Tile<N>) -> Parsed<()>,
+    visitor: &'a mut V,
 }
 
-impl<const N: usize> TopologyReader<'_, N> {
+impl<const N: usize, V: TreeVisitor<N>> TopologyReader<'_, N, V> {
     fn tile(&mut self, block: [i32; 3], log: u32, value: [f32; N], is_active: bool) -> Parsed<()> {
         let is_background = value.map(f32::to_bits) == self.background.map(f32::to_bits);
-        if is_background && !is_active { Ok(()) } else { (self.on_tile)(Tile { block, log, value, is_active }) }
+        if is_background && !is_active { Ok(()) } else { self.visitor.tile(Tile { block, log, value, is_active }) }
     }
 
     /// Reads masks and values of an inner node and returns the mask of its children.

@@ -255,7 +255,8 @@ fn equal_grids_are_equal_bytes_on_any_number_of_threads() {
 fn volumes_that_make_no_sense_are_refused_by_name() {
     let good = volume(&[[0, 0, 0], [1, 0, 0]], 0.0, || 1.0);
     let folder = TestFolder::new("vdb-refused");
-    let cases: [(&str, fn(&mut Volume)); 6] = [
+    type Spoil = fn(&mut Volume);
+    let cases: [(&str, Spoil); 6] = [
         ("nowhere", |v| v.spacing = 0.0),
         ("nowhere", |v| v.origin[1] = f64::NAN),
         ("values for 2 blocks", |v| v.values.truncate(9)),

@@ -52,11 +52,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Lit from behind, before the dark.
     let rim = Style {
         lights: vec![
-            Light::directional([0.55, 0.5, -0.8], [1.0, 0.86, 0.7], 2.2),
-            Light::directional([-0.8, 0.35, 0.2], [0.45, 0.65, 1.0], 0.7),
+            Light::directional([0.7, 0.75, -0.55], [1.0, 0.86, 0.7], 1.7),
+            Light::directional([-0.8, 0.35, 0.2], [0.45, 0.65, 1.0], 0.35),
         ],
-        scatter: Scatter { anisotropy: 0.45, ..Scatter::default() },
-        ambient: Ambient { sky: [0.05, 0.06, 0.09], ..Ambient::default() },
+        scatter: Scatter { anisotropy: 0.35, softness: 0.6 },
+        ambient: Ambient { sky: [0.035, 0.042, 0.06], ground: [0.01; 3], occlusion: 1.0 },
         ..Style::default()
     };
     let camera = Camera::framing(low, high, -15.0, 4.0, 30.0, aspect, 0.02);
@@ -65,11 +65,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Fire at night: its light comes from a lamp placed in it.
     let night = Style {
         lights: vec![
-            Light { size: 0.15, ..Light::point([0.0, 0.25, 0.0], [1.0, 0.45, 0.14], 0.16) },
+            Light { size: 0.15, ..Light::point([0.12, 0.22, 0.14], [1.0, 0.45, 0.14], 0.22) },
             Light::directional([-0.6, 0.7, -0.5], [0.5, 0.65, 1.0], 0.3),
         ],
         ambient: Ambient { sky: [0.012, 0.016, 0.028], ground: [0.02, 0.009, 0.003], ..Ambient::default() },
-        glow: Glow { strength: 26.0, ..Glow::default() },
+        glow: Glow { strength: 30.0, ..Glow::default() },
         ground: Some(Ground { finish: Finish { color: [0.13; 3], roughness: 0.9 }, ..Ground::default() }),
         background: Some(Background { bottom: from_hex("#0b0d12")?, top: from_hex("#030406")? }),
         ..Style::default()

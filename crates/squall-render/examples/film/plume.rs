@@ -21,22 +21,22 @@ fn smoke_and_heat([x, y, z]: [f32; 3]) -> [f32; 2] {
     let p = [x - 0.5, y, z - 0.5];
     // The column sways, more with height, and is stirred by slow eddies.
     let sway = |k: f32| 0.16 * (y + 0.05) * (2.0 * noise([0.0, 2.6 * y + k, 7.0 * k]) - 1.0);
-    let eddy = |k: f32| 0.1 * y.min(0.9) * (2.0 * fractal(p.map(|v| 4.0 * v + k), 3) - 0.85);
+    let eddy = |k: f32| 0.06 * y.min(0.9) * (2.0 * fractal(p.map(|v| 3.5 * v + k), 2) - 0.75);
     let q = [p[0] + sway(1.0) + eddy(11.0), y + eddy(23.0), p[2] + sway(5.0) + eddy(37.0)];
     let radius = 0.045 + 0.25 * y.powf(0.85);
     let from_axis = q[0].hypot(q[2]);
     // Billows: lumps on lumps, larger and wilder with height.
-    let scale = 7.5 / (0.55 + 0.6 * y);
+    let scale = 7.0;
     let lumps = 0.62 * lump(q.map(|v| scale * v))
         + 0.27 * lump(q.map(|v| 2.3 * scale * v + 3.0))
         + 0.15 * lump(q.map(|v| 5.1 * scale * v + 9.0));
-    let top = ((1.34 - y) / 0.22).clamp(-1.0, 1.0);
+    let top = ((1.2 - y) / 0.25).clamp(-2.0, 1.0);
     let surface = (radius - from_axis) / radius + 1.15 * (lumps - 0.52) + 0.7 * (top - 1.0).min(0.0);
     let inside = (surface / (0.12 + 0.1 * y)).clamp(0.0, 1.0);
     let thin = (0.4 + 0.9 * fractal(q.map(|v| 9.0 * v), 4)) * (1.15 - 0.55 * y);
     let smoke = inside * thin;
     let tongue = 1.0 - y / (0.34 + 0.34 * fractal(q.map(|v| 6.0 * v), 3)) - 0.35 * from_axis / radius;
-    [smoke, (1.5 * tongue * inside * (0.4 + lumps)).clamp(0.0, 1.0)]
+    [smoke, (1.3 * tongue * inside * (1.6 * lumps - 0.25)).clamp(0.0, 1.0)]
 }
 
 /// A random number from 0 to 1 for each point of a lattice.

@@ -104,17 +104,25 @@ impl Channel {
         for l in 0..LANES {
             // Never more than that; said so that the compiler need not check eight times.
             let base = (spots.base[l] as usize).min(LAST);
-            for (c, corner) in corner.iter_mut().enumerate() {
-                corner[l] = f32::from(values[base + (c & 1) + Y * (c >> 1 & 1) + Z * (c >> 2)]);
+            for c in 0..8 {
+                corner[c][l] = f32::from(values[base + (c & 1) + Y * (c >> 1 & 1) + Z * (c >> 2)]);
             }
         }
         let [lo, step] = self.scale[brick];
-        let [fx, fy, fz] = &spots.fraction;
-        std::array::from_fn(|l| {
-            let x = |c: usize| corner[c][l] + fx[l] * (corner[c + 1][l] - corner[c][l]);
-            let y = |c: usize| x(c) + fy[l] * (x(c + 2) - x(c));
-            lo + step * (y(0) + fz[l] * (y(4) - y(0)))
-        })
+        // Along x, then y, then z; the last pair is the result.
+        for a in 0..3 {
+            for c in 0..4 >> a {
+                for l in 0..LANES {
+                    let (low, high) = (corner[2 * c][l], corner[2 * c + 1][l]);
+                    corner[c][l] = low + spots.fraction[a][l] * (high - low);
+                }
+            }
+        }
+        let mut out = [0.0; LANES];
+        for l in 0..LANES {
+            out[l] = lo + step * corner[0][l];
+        }
+        out
     }
 }
 
@@ -261,7 +269,9 @@ impl Bricks {
         let mut total = [0.0; LANES];
         for (channel, _) in &self.substances {
             let depth = channel.sample(brick, spots);
-            (0..LANES).for_each(|l| total[l] += depth[l]);
+            for l in 0..LANES {
+                total[l] += depth[l];
+            }
         }
         total
     }
@@ -274,7 +284,9 @@ impl Bricks {
             let depth = channel.sample(brick, spots);
             for l in 0..LANES {
                 total[l] += depth[l];
-                (0..3).for_each(|c| color[c][l] += depth[l] * albedo[c]);
+                for c in 0..3 {
+                    color[c][l] += depth[l] * albedo[c];
+                }
             }
         }
         (total, color)
@@ -283,13 +295,20 @@ impl Bricks {
     /// Heat at spots of a brick, from 0 to 1.
     #[inline(always)]
     pub fn heat(&self, brick: usize, spots: &Spots) -> Option<[f32; LANES]> {
-        self.heat.as_ref().map(|heat| heat.sample(brick, spots))
+        let heat = self.heat.as_ref()?;
+        Some(heat.sample(brick, spots))
     }
 
-    /// Whether the value of the cell around `p` is not finite.
+    /// Whether a brick holds a value that is not finite.
     #[inline(always)]
-    pub fn is_bad(&self, brick: usize, p: [f32; 3]) -> bool {
-        self.has_bad[brick] && self.bad.binary_search(&p.map(|v| v.round() as i32)).is_ok()
+    pub fn has_bad(&self, brick: usize) -> bool {
+        self.has_bad[brick]
+    }
+
+    /// Whether the value of the cell around `p` (within a brick) is not finite.
+    pub fn is_bad(&self, place: [i32; 3], p: [f32; 3]) -> bool {
+        let cell = std::array::from_fn(|a| place[a] * BRICK as i32 + p[a].round() as i32);
+        self.bad.binary_search(&cell).is_ok()
     }
 }
 

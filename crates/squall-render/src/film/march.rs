@@ -7,7 +7,7 @@
 //! through *= exp(-tau)
 
 use super::bricks::{BRICK, Bricks, LANES, Spots};
-use super::index::Line;
+use super::index::{Crossing, Line};
 use super::ramp::Emission;
 use super::shadow::{LightGrid, octaves};
 use super::style::{Scatter, Source, Style};
@@ -157,82 +157,106 @@ impl<const N: usize> Scene<'_, N> {
     fn ray(&self, line: &Line, jitter: f32, out: &mut Marched) {
         let Self { bricks, lights, shine, emission, .. } = *self;
         // What is the same all along the ray.
-        let mut far = [[0.0f32; 3]; N];
+        let mut far = [[0.0f32; 4]; N];
         for (far, light) in far.iter_mut().zip(&shine.far) {
-            let cos = (0..3).map(|a| line.direction[a] * light.towards[a]).sum::<f32>();
-            let phase = if light.even { 1.0 } else { shine.phase.at(cos) };
-            *far = light.color.map(|v| v * phase);
+            let phase = if light.even { 1.0 } else { shine.phase.at(dot(line.direction, light.towards)) };
+            for c in 0..3 {
+                far[c] = light.color[c] * phase;
+            }
         }
         let metres = bricks.spacing as f32;
         let mut last = -1.0f32;
-        bricks.index.walk(line, None, |brick, place, from, to| {
+        let mut walk = bricks.index.walk(line, None);
+        while let Some(Crossing { brick, place, from, to }) = walk.next() {
             // Samples lie at (k + jitter) s, wherever bricks begin and end.
             let thin = bricks.thickest(brick) * (BRICK as f32) < THIN;
             let s = if thin { 2.0 * self.step } else { self.step };
-            let mut k = (from / s - jitter).ceil().max(0.0);
+            let mut k = ((from / s - jitter).max(-1.0) + 1.0).trunc();
             if (k + jitter) * s <= last {
                 k += 1.0;
             }
-            let corner = place.map(|b| (b * BRICK as i32) as f32);
-            let start: [f32; 3] = std::array::from_fn(|a| line.origin[a] - corner[a]);
+            let start = line.within(place, 0.0);
             while (k + jitter) * s < to {
-                let t: [f32; LANES] = std::array::from_fn(|l| (k + l as f32 + jitter) * s);
-                let p: [[f32; LANES]; 3] =
-                    std::array::from_fn(|a| std::array::from_fn(|l| start[a] + line.direction[a] * t[l]));
+                let mut t = [0.0; LANES];
+                let mut p = [[0.0; LANES]; 3];
+                for l in 0..LANES {
+                    t[l] = (k + l as f32 + jitter) * s;
+                    for a in 0..3 {
+                        p[a][l] = start[a] + line.direction[a] * t[l];
+                    }
+                }
                 let spots = Spots::new(&p);
                 let (depth, color) = bricks.depth_and_color(brick, &spots);
                 let heat = bricks.heat(brick, &spots);
-                let hidden: [f32; LANES] = std::array::from_fn(|l| one_minus_exp(depth[l] * s));
+                let mut hidden = [0.0; LANES];
+                for l in 0..LANES {
+                    hidden[l] = one_minus_exp(depth[l] * s);
+                }
                 for l in 0..LANES {
                     if t[l] >= to {
                         break;
                     }
                     last = t[l];
                     let at = [p[0][l], p[1][l], p[2][l]];
-                    if bricks.is_bad(brick, std::array::from_fn(|a| at[a] + corner[a])) {
-                        (0..3).for_each(|c| out.color[c] += out.through * NOT_FINITE[c]);
+                    if bricks.has_bad(brick) && bricks.is_bad(place, at) {
+                        for c in 0..3 {
+                            out.color[c] += out.through * NOT_FINITE[c];
+                        }
                         out.through = 0.0;
                         out.half_way = out.half_way.min(t[l]);
-                        return false;
+                        return;
                     }
                     if let Some(heat) = heat {
                         let within = if hidden[l] > 1e-6 { hidden[l] / (depth[l] * s) } else { 1.0 };
                         let length = out.through * within * s * metres;
                         let glow = emission.at(heat[l]);
-                        (0..3).for_each(|c| out.color[c] += length * glow[c]);
+                        for c in 0..3 {
+                            out.color[c] += length * glow[c];
+                        }
                     }
                     // Next to smoke many samples have none.
                     if depth[l] <= 0.0 {
                         continue;
                     }
                     let reaches = lights.at(brick, at);
-                    let mut light = [0.0f32; 3];
-                    for (reaches, far) in reaches.iter().zip(&far) {
-                        (0..3).for_each(|c| light[c] += reaches * far[c]);
+                    let mut light = [0.0f32; 4];
+                    for n in 0..N {
+                        for c in 0..4 {
+                            light[c] += reaches[n] * far[n][c];
+                        }
                     }
                     for near in &shine.near {
-                        let way: [f32; 3] = std::array::from_fn(|a| near.place[a] - at[a] - corner[a]);
-                        let squared = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
-                        let cos = (0..3).map(|a| way[a] * line.direction[a]).sum::<f32>() / squared.sqrt().max(1e-6);
+                        let here = line.within([0; 3], t[l]);
+                        let way = [near.place[0] - here[0], near.place[1] - here[1], near.place[2] - here[2]];
+                        let squared = dot(way, way);
+                        let cos = dot(way, line.direction) / squared.sqrt().max(1e-6);
                         let strength = reaches[near.channel] * shine.phase.at(cos) / squared.max(near.least);
-                        (0..3).for_each(|c| light[c] += strength * near.color[c]);
+                        for c in 0..3 {
+                            light[c] += strength * near.color[c];
+                        }
                     }
                     let sent = out.through * hidden[l] / depth[l];
-                    (0..3).for_each(|c| out.color[c] += sent * color[c][l] * light[c]);
+                    for c in 0..3 {
+                        out.color[c] += sent * color[c][l] * light[c];
+                    }
                     out.through *= 1.0 - hidden[l];
                     if out.through < 0.5 && out.half_way == f32::INFINITY {
                         out.half_way = t[l];
                     }
                     if out.through < OPAQUE {
                         out.through = 0.0;
-                        return false;
+                        return;
                     }
                 }
                 k += LANES as f32;
             }
-            true
-        });
+        }
     }
+}
+
+#[inline(always)]
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 /// 1 - exp(-x) for x >= 0, to the last digits also for small x; simple enough that the compiler makes vectors of it.

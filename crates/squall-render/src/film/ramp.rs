@@ -2,7 +2,6 @@
 
 use super::style::{Glow, Ramp};
 use crate::color::Rgb;
-use crate::color::mix;
 
 const STEPS: usize = 1024;
 
@@ -31,7 +30,8 @@ impl Emission {
     pub fn at(&self, t: f32) -> Rgb {
         let x = t.clamp(0.0, 1.0) * STEPS as f32;
         let i = (x as usize).min(STEPS);
-        mix(self.0[i], self.0[i + 1], x - i as f32)
+        let (a, b, t) = (&self.0[i], &self.0[i + 1], x - i as f32);
+        [a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1]), a[2] + t * (b[2] - a[2])]
     }
 }
 

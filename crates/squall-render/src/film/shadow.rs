@@ -60,9 +60,10 @@ impl Towards {
         match *self {
             Self::Direction(direction) => (direction, f32::INFINITY),
             Self::Place(place) => {
-                let way: [f32; 3] = std::array::from_fn(|a| place[a] - p[a]);
+                let way = [place[0] - p[0], place[1] - p[1], place[2] - p[2]];
                 let length = (way[0] * way[0] + way[1] * way[1] + way[2] * way[2]).sqrt();
-                (way.map(|v| if length > 0.0 { v / length } else { 0.0 }), length)
+                let per = if length > 0.0 { 1.0 / length } else { 0.0 };
+                ([way[0] * per, way[1] * per, way[2] * per], length)
             }
         }
     }
@@ -118,60 +119,105 @@ impl Kernel for BrickDepths<'_> {
     fn run(self) {
         let Self { bricks, towards, depths, side, spacing, brick, out } = self;
         let place = bricks.places[brick];
-        let corner = place.map(|b| (b * BRICK as i32) as f32);
         let count = side * side * side;
         for (node, out) in out.iter_mut().enumerate() {
-            let inside = [node % side, node / side % side, node / (side * side)].map(|i| (i * spacing) as f32);
-            let p: [f32; 3] = std::array::from_fn(|a| corner[a] + inside[a]);
+            let cell = [node % side, node / side % side, node / (side * side)];
+            let (mut inside, mut p) = ([0.0; 3], [0.0; 3]);
+            for a in 0..3 {
+                inside[a] = (cell[a] * spacing) as f32;
+                p[a] = (place[a] * BRICK as i32) as f32 + inside[a];
+            }
             let (direction, far) = towards.from(p);
             let mut line = Line::new(p, direction, 0.0, far);
-            let exit = line.exit(place, 1).0.clamp(0.0, far);
+            let exit = line.exit(place, 1).0.max(0.0).min(far);
             let mut depth = 0.0;
             if exit > 0.0 && bricks.thickest(brick) > 0.0 {
-                let steps = (exit / STEP).ceil();
-                let length = exit / steps;
-                let mut first = 0.0;
+                // Rounded up; a hair less, so that eight cells are eight steps.
+                let steps = (exit * (0.9999 / STEP)) as u32 + 1;
+                let length = exit / steps as f32;
+                let mut first = 0;
                 while first < steps {
-                    let t: [f32; LANES] = std::array::from_fn(|l| (first + l as f32 + 0.5) * length);
-                    let spots = Spots::new(&std::array::from_fn(|a| t.map(|t| inside[a] + direction[a] * t)));
-                    let here = bricks.depth(brick, &spots);
+                    let mut spots = [[0.0; LANES]; 3];
                     for l in 0..LANES {
-                        depth += if t[l] < exit { here[l] * length } else { 0.0 };
+                        let t = ((first + l as u32) as f32 + 0.5) * length;
+                        for a in 0..3 {
+                            spots[a][l] = inside[a] + direction[a] * t;
+                        }
                     }
-                    first += LANES as f32;
+                    let here = bricks.depth(brick, &Spots::new(&spots));
+                    for l in 0..LANES {
+                        depth += if first + (l as u32) < steps { here[l] * length } else { 0.0 };
+                    }
+                    first += LANES as u32;
                 }
             }
             if exit < far {
                 line.enter = exit;
-                bricks.index.walk(&line, Some(place), |next, at, from, _| {
-                    if next == brick {
-                        return true;
+                let mut walk = bricks.index.walk(&line, Some(place));
+                while let Some(next) = walk.next() {
+                    if next.brick != brick {
+                        let [before] = interpolate(
+                            &depths[next.brick * count..][..count],
+                            side,
+                            line.within(next.place, next.from),
+                        );
+                        depth += before;
+                        break;
                     }
-                    let p = line.at(from);
-                    let local = std::array::from_fn(|a| p[a] - (at[a] * BRICK as i32) as f32);
-                    let [before] = interpolate(&depths[next * count..], side, local, |&v| [v]);
-                    depth += before;
-                    false
-                });
+                }
             }
             *out = depth;
         }
     }
 }
 
+/// What a node holds.
+trait Node<const N: usize> {
+    fn value(&self) -> [f32; N];
+}
+
+impl Node<1> for f32 {
+    #[inline(always)]
+    fn value(&self) -> [f32; 1] {
+        [*self]
+    }
+}
+
+impl<const N: usize> Node<N> for [u16; N] {
+    #[inline(always)]
+    fn value(&self) -> [f32; N] {
+        let mut value = [0.0; N];
+        for c in 0..N {
+            value[c] = f32::from(self[c]);
+        }
+        value
+    }
+}
+
+#[inline(always)]
+fn lerp<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
+    let mut between = [0.0; N];
+    for c in 0..N {
+        between[c] = a[c] + t * (b[c] - a[c]);
+    }
+    between
+}
+
 /// A value between the nodes of a brick; `p` runs from 0 to 8.
 #[inline(always)]
-fn interpolate<T, const N: usize>(nodes: &[T], side: usize, p: [f32; 3], value: impl Fn(&T) -> [f32; N]) -> [f32; N] {
+fn interpolate<T: Node<N>, const N: usize>(nodes: &[T], side: usize, p: [f32; 3]) -> [f32; N] {
     let last = (side - 1) as f32;
-    let [(x, fx), (y, fy), (z, fz)] = p.map(|v| split(v * (last / BRICK as f32), last));
+    let scale = last * (1.0 / BRICK as f32);
+    let (x, fx) = split(p[0] * scale, last);
+    let (y, fy) = split(p[1] * scale, last);
+    let (z, fz) = split(p[2] * scale, last);
     let first = x as usize + side * (y as usize + side * z as usize);
-    let lerp = |a: [f32; N], b: [f32; N], t: f32| -> [f32; N] { std::array::from_fn(|c| a[c] + t * (b[c] - a[c])) };
-    let line = |at: usize| {
-        let pair = &nodes[at..at + 2];
-        lerp(value(&pair[0]), value(&pair[1]), fx)
-    };
-    let plane = |at: usize| lerp(line(at), line(at + side), fy);
-    lerp(plane(first), plane(first + side * side), fz)
+    let mut line = [[0.0; N]; 4];
+    for (r, line) in line.iter_mut().enumerate() {
+        let pair = &nodes[first + side * ((r & 1) + side * (r >> 1))..][..2];
+        *line = lerp(pair[0].value(), pair[1].value(), fx);
+    }
+    lerp(lerp(line[0], line[1], fy), lerp(line[2], line[3], fy), fz)
 }
 
 /// The directions that the light of the sky comes from: straight above, and a ring around.
@@ -237,20 +283,18 @@ impl<const N: usize> LightGrid<N> {
     pub fn at(&self, brick: usize, p: [f32; 3]) -> [f32; N] {
         let count = self.side * self.side * self.side;
         let nodes = &self.nodes[brick * count..][..count];
-        let light = interpolate(nodes, self.side, p, |node| node.map(f32::from));
-        light.map(|v| v * (1.0 / 65535.0))
+        let mut light: [f32; N] = interpolate(nodes, self.side, p);
+        for light in &mut light {
+            *light *= 1.0 / 65535.0;
+        }
+        light
     }
 
     /// How much of the light of one channel is left after the smoke between `x` (in metres, anywhere) and that light.
     pub fn past_smoke(&self, bricks: &Bricks, channel: usize, x: Vec3, direction: Vec3, far: f64) -> f32 {
         let Some(line) = bricks.line(x, direction, far) else { return 1.0 };
-        let mut light = 1.0;
-        bricks.index.walk(&line, None, |brick, place, from, _| {
-            let p = line.at(from);
-            light = self.at(brick, std::array::from_fn(|a| p[a] - (place[a] * BRICK as i32) as f32))[channel];
-            false
-        });
-        light
+        let first = bricks.index.walk(&line, None).next();
+        first.map_or(1.0, |first| self.at(first.brick, line.within(first.place, first.from))[channel])
     }
 
     /// Bytes in use.

@@ -112,9 +112,12 @@ impl<F: Fn([f64; 3]) -> f64 + Send + Sync> Surface for FnSurface<F> {
 /// Steps after which a ray is given up: it runs along a surface.
 const MOST_STEPS: usize = 256;
 
+/// Lower and upper corner of a box around something that has an end.
+type Bounds = Option<(Vec3, Vec3)>;
+
 /// All objects of a scene.
 pub(super) struct Surfaces<'a> {
-    all: Vec<(&'a dyn Surface, Option<(Vec3, Vec3)>)>,
+    all: Vec<(&'a dyn Surface, Bounds)>,
 }
 
 impl<'a> Surfaces<'a> {
@@ -127,7 +130,7 @@ impl<'a> Surfaces<'a> {
     }
 
     /// A box around all objects that have one.
-    pub fn bounds(&self) -> Option<(Vec3, Vec3)> {
+    pub fn bounds(&self) -> Bounds {
         self.all.iter().filter_map(|s| s.1).reduce(|(low, high), (l, h)| {
             (std::array::from_fn(|a| low[a].min(l[a])), std::array::from_fn(|a| high[a].max(h[a])))
         })
@@ -204,7 +207,7 @@ impl<'a> Surfaces<'a> {
     }
 }
 
-fn part_inside(origin: Vec3, direction: Vec3, bounds: Option<(Vec3, Vec3)>, reach: f64) -> Option<(f64, f64)> {
+fn part_inside(origin: Vec3, direction: Vec3, bounds: Bounds, reach: f64) -> Option<(f64, f64)> {
     match bounds {
         None => Some((0.0, f64::INFINITY)),
         Some((low, high)) => clip(origin, direction, low.map(|v| v - reach), high.map(|v| v + reach)),
@@ -218,7 +221,7 @@ fn trace(surface: &dyn Surface, ray: &Ray, from: f64, to: f64, footprint: &impl 
     let mut distance = at(t);
     let side = if distance < 0.0 { -1.0 } else { 1.0 };
     for _ in 0..MOST_STEPS {
-        let close = (0.02 * footprint(t)).max(1e-12);
+        let close = (1e-3 * footprint(t)).max(1e-12);
         if t > to || !distance.is_finite() {
             return None;
         }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use squall_core::force::{Force, Moment, NoiseField, Source, Substance};
-use squall_core::{At, Field, Grid, OutOfMemory, Row, VectorField, rows};
+use squall_core::{At, Field, Grid, Row, VectorField, rows};
 
 use super::uses_noise;
 use crate::expr::{Expr, LANES, Lanes};
@@ -31,25 +31,25 @@ impl<const D: usize> Noises<D> {
         setup.fluid.velocity.iter().chain(forces).chain(substances).any(|f| uses_noise(f, swirls))
     }
 
-    /// How many fields it will keep.
-    pub fn fields(setup: &Setup) -> usize {
-        2 * usize::from(Self::wanted(setup, false)) + 2 * D * usize::from(Self::wanted(setup, true))
+    /// How many there will be.
+    pub fn count(setup: &Setup) -> usize {
+        [false, true].into_iter().filter(|&swirls| Self::wanted(setup, swirls)).count()
     }
 
-    pub fn shared(setup: &Setup, grid: &Grid<D>) -> Result<Shared<D>, OutOfMemory> {
+    pub fn shared(setup: &Setup, grid: &Grid<D>) -> Shared<D> {
         let scale = setup.fluid.noise_scale;
         let want = |swirls| Self::wanted(setup, swirls);
-        let scalar = want(false).then(|| NoiseField::scalar(grid, scale, LASTING, setup.seed)).transpose()?;
-        let swirls = want(true).then(|| NoiseField::swirls(grid, scale, LASTING, setup.seed ^ 1)).transpose()?;
-        Ok(Arc::new(Mutex::new(Noises { scalar, swirls })))
+        let scalar = want(false).then(|| NoiseField::scalar(grid, scale, LASTING, setup.seed));
+        let swirls = want(true).then(|| NoiseField::swirls(grid, scale, LASTING, setup.seed ^ 1));
+        Arc::new(Mutex::new(Noises { scalar, swirls }))
     }
 
-    fn at<'a>(shared: &'a Mutex<Self>, grid: &Grid<D>, time: f64) -> MutexGuard<'a, Self> {
+    fn at(shared: &Mutex<Self>, time: f64) -> MutexGuard<'_, Self> {
         // Nothing can be half done in here: each moment is prepared anew.
         let mut noises = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let Noises { scalar, swirls } = &mut *noises;
         for field in [scalar, swirls].into_iter().flatten() {
-            field.move_to(grid, time);
+            field.move_to(time);
         }
         noises
     }
@@ -189,7 +189,7 @@ fn names(setup: &Setup) -> Vec<String> {
 /// Sets a field at rest, at time zero, to the values of a formula.
 pub fn fill<const D: usize>(field: &mut Field<D>, grid: &Grid<D>, formula: &Formula, noises: &Shared<D>) {
     let program = Program::new(formula, &[]);
-    let noises = &*Noises::at(noises, grid, 0.0);
+    let noises = &*Noises::at(noises, 0.0);
     field.par_rows(|row, out| {
         let cells = out.len();
         let scene = Scene { grid, time: 0.0, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells };
@@ -209,7 +209,7 @@ pub fn fill_row<const D: usize>(
     inside: impl Fn([isize; D]) -> bool + Sync,
 ) {
     let program = Program::new(formula, &[]);
-    let noises = &*Noises::at(noises, grid, 0.0);
+    let noises = &*Noises::at(noises, 0.0);
     field.par_rows(|row, out| {
         let cells = out.len();
         let scene = Scene { grid, time: 0.0, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells };
@@ -242,7 +242,7 @@ impl<const D: usize> ExpressionForce<D> {
 
 impl<const D: usize> Force<D> for ExpressionForce<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]) {
-        let noises = &*Noises::at(&self.noises, grid, now.time);
+        let noises = &*Noises::at(&self.noises, now.time);
         let dt = now.dt as f32;
         rows::for_each(u.each_mut(), |row, u| {
             for first in (0..u[0].len()).step_by(LANES) {
@@ -276,7 +276,7 @@ impl<const D: usize> ExpressionSource<D> {
 
 impl<const D: usize> Source<D> for ExpressionSource<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &mut [Substance<D>]) {
-        let noises = &*Noises::at(&self.noises, grid, now.time);
+        let noises = &*Noises::at(&self.noises, now.time);
         let dt = now.dt as f32;
         let (before, rest) = substances.split_at_mut(self.substance);
         let Some((fed, after)) = rest.split_first_mut() else { return };

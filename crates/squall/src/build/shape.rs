@@ -11,11 +11,7 @@ use crate::setup::{self, Interpolation, Mesh, Motion};
 type Boxed<const D: usize> = Box<dyn Shape<D>>;
 
 /// A shape in motion; meshes are sampled every `resolution` metres.
-pub fn moving<const D: usize>(
-    s: &setup::Shape,
-    motion: &Motion,
-    resolution: f64,
-) -> Result<Boxed<D>, BuildError> {
+pub fn moving<const D: usize>(s: &setup::Shape, motion: &Motion, resolution: f64) -> Result<Boxed<D>, BuildError> {
     let built = shape::<D>(s, resolution / motion.scale)?;
     Ok(moved(built, motion))
 }

@@ -2,14 +2,17 @@
 
 use std::ops::Range;
 
-use squall_core::force::{Buoyancy, During, Force, Moment, ShapedSource, Source, Substance};
+use squall_core::force::{Buoyancy, Confinement, During, Force, Loss, Moment, ShapedSource, Source, Substance};
 use squall_core::model::smoke::{Options, Smoke};
+use squall_core::solid::{Boundary, Obstacle};
 use squall_core::trace::Tracer;
 use squall_core::{At, Field, Grid, Layout, VectorField};
 
 use super::effects::{ExpressionSource, Noises, Shared, fill, fill_row};
-use super::{BASE_BYTES, BuildError, Estimate, FLICKER};
-use super::{advection, bursts, force, grid, picture_bytes, real_vector, seed, shape, splitting, substance_ends, supply};
+use super::{BASE_BYTES, BuildError, Estimate};
+use super::{
+    advection, bursts, flicker, force, grid, picture_bytes, real_vector, shape, splitting, substance_ends, supply,
+};
 use crate::setup::{self, DENSITY, Formula, Setup, TEMPERATURE};
 
 fn options<const D: usize>(setup: &Setup, smoke: &setup::Smoke) -> Options<D> {
@@ -33,7 +36,7 @@ fn options<const D: usize>(setup: &Setup, smoke: &setup::Smoke) -> Options<D> {
 pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
     let Some(smoke) = &setup.smoke else { unreachable!("a setup of the model smoke") };
     let grid = grid::<D>(setup);
-    let noises = Noises::shared(setup, &grid)?;
+    let noises = Noises::shared(setup, &grid);
     let mut sim = Smoke::new(grid, options(setup, smoke))?;
     sim.viscosity = setup.fluid.viscosity;
     for (i, s) in setup.substances.iter().enumerate() {
@@ -41,12 +44,8 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
         let substance = &mut sim.substances[i];
         substance.diffusion = s.diffusion;
         substance.threshold = s.threshold as f32;
-        substance.dissipation = s.dissipation
-            + match i {
-                DENSITY => smoke.fade,
-                TEMPERATURE => smoke.cooling,
-                _ => 0.0,
-            };
+        substance.dissipation = s.dissipation;
+        substance.losses = losses(smoke, i);
         if !setup.grid.is_unbounded() {
             substance.field = Field::new(grid.cells, At::Center, substance_ends::<D>(setup, s))?;
             fill(&mut substance.field, &grid, &s.initial, &noises);
@@ -57,8 +56,11 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
             sim.forces.push(Box::new(Buoyancy { substance, strength: strength as f32, ambient: 0.0 }));
         }
     }
+    if smoke.confinement > 0.0 {
+        sim.forces.push(Box::new(Confinement::new(smoke.confinement)));
+    }
     for (i, f) in setup.forces.iter().enumerate() {
-        let effect: Box<dyn Force<D>> = force(setup, &grid, i, &f.kind, &noises)?;
+        let effect: Box<dyn Force<D>> = force(setup, &grid, i, &f.kind, &noises);
         sim.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
     }
     for (i, s) in setup.sources.iter().enumerate() {
@@ -72,7 +74,34 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
     if let Some(start) = Start::wanted(setup, &noises) {
         sim.sources.push(Box::new(start));
     }
+    let obstacles = setup.objects.iter().filter(|o| o.solid).map(|o| {
+        let shape = shape::moving::<D>(&o.shape, &o.motion, grid.min_spacing())?;
+        Ok(Obstacle { friction: o.friction, ..Obstacle::new(&o.name, shape) })
+    });
+    let obstacles = obstacles.collect::<Result<Vec<_>, BuildError>>()?;
+    let boundary = match setup.solver.solids {
+        setup::Solids::CutCells => Boundary::CutCells,
+        setup::Solids::Cells => Boundary::Cells,
+    };
+    sim.set_obstacles(obstacles, boundary)?;
     Ok(sim)
+}
+
+/// How the substance of this number vanishes. Radiation is given at 1000 K.
+fn losses(smoke: &setup::Smoke, substance: usize) -> Vec<Loss> {
+    const HOT: f32 = 1000.0;
+    let fading = match smoke.fade_law {
+        setup::FadeLaw::Even => Loss::Fade { rate: smoke.fade },
+        setup::FadeLaw::ThinFirst => Loss::Subtract { rate: smoke.fade },
+    };
+    let cooling = Loss::Fade { rate: smoke.cooling };
+    let radiating = Loss::Radiate { rate: smoke.radiation / f64::from(HOT), reference: HOT };
+    let all = [
+        (DENSITY, smoke.fade, fading),
+        (TEMPERATURE, smoke.cooling, cooling),
+        (TEMPERATURE, smoke.radiation, radiating),
+    ];
+    all.into_iter().filter(|&(of, rate, _)| of == substance && rate > 0.0).map(|(.., loss)| loss).collect()
 }
 
 fn source<const D: usize>(
@@ -90,9 +119,7 @@ fn source<const D: usize>(
         velocity: s.velocity.as_ref().map(|v| real_vector(v)),
         drags: s.drag,
         expansion: s.expansion as f32,
-        flicker: s.noise as f32,
-        flicker_scale: (setup.fluid.noise_scale, FLICKER),
-        seed: seed(setup, 2, i),
+        flicker: flicker(setup, grid, i, s),
         ..ShapedSource::new(shape)
     })
 }
@@ -142,9 +169,7 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let grid = grid::<D>(setup);
     // The solver keeps coarser copies and a few vectors.
     let solver_fields = 12;
-    let fields = Smoke::<D>::fields_needed(&options(setup, smoke), setup.substances.len())
-        + Noises::<D>::fields(setup)
-        + solver_fields;
+    let fields = Smoke::<D>::fields_needed(&options(setup, smoke), setup.substances.len()) + solver_fields;
     let bytes = (fields as u64)
         .saturating_mul(Layout::<D>::bytes(grid.cells))
         .saturating_add(picture_bytes(setup))

@@ -419,7 +419,9 @@ pub(crate) fn often_meant(place: &str, key: &str) -> Option<String> {
         }
         ("object", "velocity" | "spin" | "keys") => return Some(format!("write motion = {{ {key} = ... }}")),
         ("source" | "object", "bunny" | "file") => "write shape = { mesh = \"horse.ply\" }",
-        ("source", "density" | "temperature") => "say what is emitted by `set = { density = 1.0, temperature = 200.0 }`",
+        ("source", "density" | "temperature") => {
+            "say what is emitted by `set = { density = 1.0, temperature = 200.0 }`"
+        }
         ("object" | "source", "keyframes") => "write motion = { keys = [{ time = 0.0, position = [0.0, 0.0] }] }",
         ("light", "direction") => "did you mean `sun`? It points towards the light",
         ("light", "position") => "did you mean `point`?",
@@ -431,7 +433,9 @@ pub(crate) fn often_meant(place: &str, key: &str) -> Option<String> {
         ("solver", "dt") => "did you mean `max_dt`?",
         // In TOML, keys below a [table] belong to it.
         (_, "description" | "model" | "seed") => return Some(format!("`{key}` belongs above the first [table]")),
-        (_, "source" | "force" | "object" | "light") => return Some(format!("`{key}` is a list of its own: begin it with [[{key}]]")),
+        (_, "source" | "force" | "object" | "light") => {
+            return Some(format!("`{key}` is a list of its own: begin it with [[{key}]]"));
+        }
         (
             _,
             "grid" | "boundary" | "fluid" | "substance" | "smoke" | "solver" | "time" | "output" | "picture" | "camera"

@@ -110,7 +110,8 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
                 "along {axis} the box reaches from {from} to {to} m, the source from {} to {} m",
                 lo[a], hi[a]
             ));
-        } else if let Some(a) = (0..setup.dimensions()).find(|&a| (hi[a] - lo[a]) * source.motion.scale < grid.spacing()[a])
+        } else if let Some(a) =
+            (0..setup.dimensions()).find(|&a| (hi[a] - lo[a]) * source.motion.scale < grid.spacing()[a])
         {
             let message = format!("`source.{i}` is thinner than a cell");
             problems.warn(place, message, "may miss every cell").help(format!(

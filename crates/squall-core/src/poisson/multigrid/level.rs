@@ -4,7 +4,7 @@
 //! closed. What the boundary does is put into the weights afterwards.
 
 use super::number::Number;
-use super::operator::{Operator, wrap, zeros};
+use super::operator::{End, Operator, wrap, zeros};
 use super::shape::{Around, Shape, Side};
 use super::transfer::{Transfer, longest};
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
@@ -41,7 +41,7 @@ impl<const D: usize, T: Number> Level<D, T> {
             transfer = Some(t);
         }
         Ok(Level {
-            operator: Operator::new(layout, shape.joined())?,
+            operator: Operator::new(layout, shape.joined(), row_ends(&shape))?,
             x: zeros(layout, At::Center)?,
             b: zeros(layout, At::Center)?,
             scratch: zeros(layout, At::Center)?,
@@ -224,13 +224,20 @@ impl<const D: usize, T: Number> Level<D, T> {
     /// Which cells are unknowns, and what the sum of their weights is.
     fn set_inverse(&mut self) {
         let Level { operator, x: state, b: uniform, shape, .. } = self;
-        let Operator { open, inverse, .. } = operator;
-        let (open, state) = (&*open, &*state);
+        let Operator { open, inverse, ends, .. } = operator;
+        let (open, state, ends) = (&*open, &*state, *ends);
         rows::for_each([inverse, uniform], |row, [inverse, uniform]| {
             weights(open, row, |x, sum, others| {
                 inverse[x] = sum;
                 uniform[x] = others;
             });
+            // The outer faces of the row may be something else, but the same in all rows.
+            let [lo, hi] = ends.map(|end| end.extra * end.extra);
+            let n = uniform.len();
+            (uniform[0], uniform[n - 1]) = (uniform[0] - lo, uniform[n - 1] - hi);
+            if n == 1 {
+                uniform[0] = T::ONE;
+            }
             match shape.around {
                 Around::Sides(_) => {}
                 Around::Envelope { weight: None } => hold_last_cells(row, inverse),
@@ -327,4 +334,14 @@ fn set_present_outside<const D: usize, T: Number>(shape: &Shape<D>, present: &mu
             }
         }
     }
+}
+
+/// What the ends of plain rows are.
+fn row_ends<const D: usize, T: Number>(shape: &Shape<D>) -> [End<T>; 2] {
+    let Around::Sides(sides) = shape.around else { return [End::new(D, 1.0, 1.0); 2] };
+    // The last cell of an odd number is not interpolated from behind the end.
+    let odd = shape.layout.cells()[0] % 2 == 1;
+    let present = |side: Side, beyond: bool| if side == Side::Wall && beyond { 0.75 } else { 1.0 };
+    let [lo, hi] = sides[0];
+    [End::new(D, lo.weight(1.0), present(lo, true)), End::new(D, hi.weight(1.0), present(hi, !odd))]
 }

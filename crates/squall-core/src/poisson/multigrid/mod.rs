@@ -28,7 +28,6 @@ use self::level::Level;
 use self::operator::{dot, zeros};
 use self::rooms::Rooms;
 use self::shape::{SMALL, Shape};
-use super::PoissonSolver;
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Ends};
@@ -43,11 +42,6 @@ const FACTORS: [f64; 3] = [0.526047542, 0.817981903, 2.655970555];
 /// Passes on a coarsest level that is not small enough to be solved directly, times [`FACTORS`]. It has a zero at one or
 /// two cells' distance everywhere, so that few are enough.
 const COARSEST_ROUNDS: usize = 4;
-
-/// What [`PoissonSolver::solve`] asks for.
-const TOLERANCE: f64 = 1e-4;
-/// A solver that needs more iterations than this does not get there.
-const MAX_ITERATIONS: u32 = 300;
 
 /// A solver for fields of one layout.
 ///
@@ -154,6 +148,27 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         report
     }
 
+    /// `out = lap_A q` in the unknowns, 0 elsewhere. What `q` holds elsewhere counts as 0.
+    pub fn laplacian(&mut self, q: &Field<D, T>, out: &mut Field<D, T>) {
+        let operator = &self.levels[0].operator;
+        let p = &mut self.direction;
+        p.par_rows(|row, p| operator.unknowns(row, q.row(row), p));
+        operator.join(p);
+        operator.apply(p, out);
+        let scale = T::of(-1.0 / (self.spacing * self.spacing));
+        out.par_rows(|_, out| out.iter_mut().for_each(|v| *v = scale * *v));
+    }
+
+    /// One V-cycle from zero: `q` becomes about what solves `lap_A q = r`. As a linear map it is symmetric and negative, as
+    /// the inverse of the Laplacian is.
+    pub fn v_cycle(&mut self, rhs: &Field<D, T>, q: &mut Field<D, T>) {
+        self.start(rhs, &mut SolveReport::default());
+        v_cycle(&mut self.levels, &mut self.coarsest);
+        let z = &self.levels[0].x;
+        q.par_rows(|row, q| q.copy_from_slice(z.row(row)));
+        self.rooms.remove_means(q);
+    }
+
     /// How it solves, for people.
     pub fn describe(&self) -> String {
         let of = |level: &Level<D, T>| {
@@ -184,23 +199,22 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         let dropped = self.rooms.remove_means(b);
         report.imbalance = if squared > 0.0 { (dropped / squared).sqrt() } else { 0.0 };
         // What is left of a constant is rounding.
-        let left = rows::summed([b], |_, _, [b]| dot(b, b));
+        let left = self::squared(b);
         if left > 1e-12 * squared || !left.is_finite() { left.sqrt() } else { 0.0 }
     }
 
     /// Zeroes `q` where no unknown is and takes `S q` from `b`; returns the sum of squares of `b`.
     fn subtract_guess(&mut self, q: &mut Field<D, T>) -> f64 {
-        let Level { operator, b, .. } = &mut self.levels[0];
+        let Level { operator, b, scratch, .. } = &mut self.levels[0];
         let p = &mut self.direction;
         rows::for_each([&mut *q, &mut *p], |row, [q, p]| {
-            let inverse = operator.inverse.row(row);
-            for i in 0..q.len() {
-                q[i] = if inverse[i] > T::ZERO { q[i] } else { T::ZERO };
-                p[i] = q[i];
-            }
+            operator.unknowns(row, q, p);
+            q.copy_from_slice(p);
         });
         operator.join(p);
-        operator.subtract(p, b)
+        operator.residual(p, b, scratch);
+        std::mem::swap(b, scratch);
+        squared(b)
     }
 
     /// Preconditioned conjugate gradients for the residual in `b`, until its sum of squares is at most `limit`. Returns
@@ -210,15 +224,17 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         for iteration in 0..max_iterations {
             // z = M r, in `x`.
             let rz = v_cycle(&mut self.levels, &mut self.coarsest);
-            let beta = if iteration == 0 { 0.0 } else { rz / rz_before };
+            let beta = T::of(rz / rz_before);
             rz_before = rz;
 
             let Level { operator, x: z, b: r, scratch: sp, .. } = &mut self.levels[0];
             let p = &mut self.direction;
             // p = z + beta p
-            let beta = T::of(beta);
             p.par_rows(|row, p| {
                 let z = &z.row(row)[..p.len()];
+                if iteration == 0 {
+                    return p.copy_from_slice(z);
+                }
                 for i in 0..p.len() {
                     p[i] = z[i] + beta * p[i];
                 }
@@ -245,6 +261,11 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         }
         max_iterations
     }
+}
+
+/// The sum of squares.
+fn squared<const D: usize, T: Number>(field: &Field<D, T>) -> f64 {
+    rows::reduce(field.layout(), |row| dot(field.row(row), field.row(row)), |a, b| a + b)
 }
 
 impl<const D: usize, T: Number> Level<D, T> {

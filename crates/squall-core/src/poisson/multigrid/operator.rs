@@ -9,18 +9,44 @@
 //! weights there.
 
 use super::number::Number;
-use crate::field::{Field, OutOfMemory, Pad, VectorField};
+use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Ends};
 use crate::halo::slab_runs;
 use crate::layout::{Layout, Row};
-use crate::ops::{each, lanes_sum};
+use crate::ops::lanes_sum;
 use crate::rows;
+use crate::sample::{Isa, Kernel};
 
 /// A stretch of cells of one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     pub begin: u32,
     pub end: u32,
+}
+
+/// The end of a row of plain cells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End<T> {
+    /// Weight of the outer face, less 1.
+    pub extra: T,
+    /// 1 / sum of the weights of the last cell's faces.
+    inverse: T,
+    /// The last cell's share, and 1 / that.
+    share: T,
+    pub present: T,
+}
+
+impl<T: Number> End<T> {
+    /// `present`: what part of the interpolation is not behind a wall.
+    pub fn new(dimensions: usize, weight: f64, present: f64) -> Self {
+        let others = 2 * dimensions - 1;
+        End {
+            extra: T::of(weight) - T::ONE,
+            inverse: T::of(1.0 / (others as f64 + weight)),
+            share: T::of(1.0 / present),
+            present: T::of(present),
+        }
+    }
 }
 
 pub(super) struct Operator<const D: usize, T> {
@@ -33,8 +59,11 @@ pub(super) struct Operator<const D: usize, T> {
     pub inverse: Field<D, T>,
     /// What is to be multiplied with the residual before it goes to the next coarser level.
     pub share: Field<D, T>,
-    /// Of each row a stretch of cells all of whose weights and shares are 1.
+    /// Of each row a stretch of cells all of whose weights and shares are 1, but for the outer faces of `ends`.
     pub plain: Vec<Span>,
+    /// What else there is to know of the first and the last cell of a row, if they are plain.
+    pub ends: [End<T>; 2],
+    isa: Isa,
 }
 
 /// A field of zeros. What happens at the ends is in the weights, so the field itself need not know.
@@ -43,17 +72,13 @@ pub(super) fn zeros<const D: usize, T: Number>(layout: &Layout<D>, at: At) -> Re
     Field::on(layout, at, [ends; D])
 }
 
-/// An array of fields, or the first failure.
-pub(super) fn faces<const D: usize, T: Number>(layout: &Layout<D>) -> Result<VectorField<D, T>, OutOfMemory> {
-    let mut fields = Vec::with_capacity(D);
-    for a in 0..D {
-        fields.push(zeros(layout, At::Face(a))?);
-    }
+fn faces<const D: usize, T: Number>(layout: &Layout<D>) -> Result<VectorField<D, T>, OutOfMemory> {
+    let fields: Vec<_> = (0..D).map(|a| zeros(layout, At::Face(a))).collect::<Result<_, _>>()?;
     Ok(fields.try_into().unwrap_or_else(|_| unreachable!("one field for each axis")))
 }
 
 impl<const D: usize, T: Number> Operator<D, T> {
-    pub fn new(layout: &Layout<D>, joined: [bool; D]) -> Result<Self, OutOfMemory> {
+    pub fn new(layout: &Layout<D>, joined: [bool; D], ends: [End<T>; 2]) -> Result<Self, OutOfMemory> {
         Ok(Operator {
             layout: layout.clone(),
             joined,
@@ -61,6 +86,8 @@ impl<const D: usize, T: Number> Operator<D, T> {
             inverse: zeros(layout, At::Center)?,
             share: zeros(layout, At::Center)?,
             plain: vec![Span::default(); layout.rows()],
+            ends,
+            isa: Isa::best(),
         })
     }
 
@@ -69,95 +96,58 @@ impl<const D: usize, T: Number> Operator<D, T> {
         wrap(field, self.joined, self.layout.cells());
     }
 
-    /// Calls `f(x, S field, inverse)` for the cells of a row. Needs the joined ghosts of the field.
+    /// Copies the values of a row in the unknowns, and zeros elsewhere.
     #[inline(always)]
-    fn cells(&self, r: usize, row: Row<'_, D>, field: &Field<D, T>, mut f: impl FnMut(usize, T, T)) {
-        let mut pads = [Pad::default(); 3];
-        let [pad_up, pad_down, pad_open] = &mut pads;
-        let here = field.row(row);
-        let n = here.len();
-        let (next, before) = (&field.up(row, 0, pad_up)[..n], &field.down(row, 0, pad_down)[..n]);
-        let up: [&[T]; D] = each(|a| if a == 0 { next } else { &field.row(row.up(a))[..n] });
-        let down: [&[T]; D] = each(|a| if a == 0 { before } else { &field.row(row.down(a))[..n] });
-        let plain = self.plain[r];
-        let (begin, end) = (plain.begin as usize, (plain.end as usize).min(n));
-
-        if begin > 0 || end < n {
-            let last = &self.open[0].up(row, 0, pad_open)[..n];
-            let low: [&[T]; D] = each(|a| &self.open[a].row(row)[..n]);
-            let high: [&[T]; D] = each(|a| if a == 0 { last } else { &self.open[a].row(row.up(a))[..n] });
-            let inverse = &self.inverse.row(row)[..n];
-            for part in [0..begin, end.max(begin)..n] {
-                for x in part {
-                    let mut sum = T::ZERO;
-                    for a in 0..D {
-                        sum += low[a][x] * (here[x] - down[a][x]) + high[a][x] * (here[x] - up[a][x]);
-                    }
-                    f(x, sum, inverse[x]);
-                }
-            }
-        }
-        let inverse = T::of(1.0 / (2 * D) as f64);
-        for x in begin..end {
-            let mut sum = T::ZERO;
-            for a in 0..D {
-                sum += (here[x] - down[a][x]) + (here[x] - up[a][x]);
-            }
-            f(x, sum, inverse);
+    pub fn unknowns(&self, row: Row<'_, D>, values: &[T], out: &mut [T]) {
+        let (inverse, values) = (&self.inverse.row(row)[..out.len()], &values[..out.len()]);
+        for x in 0..out.len() {
+            out[x] = if inverse[x] > T::ZERO { values[x] } else { T::ZERO };
         }
     }
 
     /// `out = S x` in the unknowns, 0 elsewhere; returns the sum of `x out`. Needs the joined ghosts of `x`.
     pub fn apply(&self, x: &Field<D, T>, out: &mut Field<D, T>) -> f64 {
         rows::summed([out], |r, row, [out]| {
-            self.cells(r, row, x, |i, sx, inverse| out[i] = if inverse > T::ZERO { sx } else { T::ZERO });
-            dot(x.row(row), out)
+            let (n, mut sum) = (out.len(), 0.0);
+            self.run(r, row, n, x, Apply { x: &x.row(row)[..n], out, sum: &mut sum });
+            sum
         })
     }
 
-    /// `b -= S x` in the unknowns; returns the sum of squares of `b`. Needs the joined ghosts of `x`.
-    pub fn subtract(&self, x: &Field<D, T>, b: &mut Field<D, T>) -> f64 {
-        rows::summed([b], |r, row, [b]| {
-            self.cells(r, row, x, |i, sx, inverse| {
-                if inverse > T::ZERO {
-                    b[i] -= sx;
-                }
-            });
-            dot(b, b)
-        })
+    /// `out = b - S x` in the unknowns, 0 elsewhere. Needs the joined ghosts of `x`.
+    pub fn residual(&self, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) {
+        rows::numbered([out], |r, row, [out]| {
+            let n = out.len();
+            self.run(r, row, n, x, Residual { b: &b.row(row)[..n], shares: None, out });
+        });
     }
 
-    /// `out = share (b - S x)` in the unknowns, 0 elsewhere. Needs the joined ghosts of `x`.
+    /// [`Operator::residual`] times the shares.
     pub fn shared_residual(&self, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) {
         rows::numbered([out], |r, row, [out]| {
-            let (b, share, plain) = (b.row(row), self.share.row(row), self.plain[r]);
-            self.cells(r, row, x, |i, sx, inverse| {
-                out[i] = if inverse > T::ZERO { b[i] - sx } else { T::ZERO };
-            });
-            for i in (0..plain.begin as usize).chain(plain.end as usize..out.len()) {
-                out[i] = out[i] * share[i];
-            }
+            let (n, shares) = (out.len(), Some(self.shares(r, row)));
+            self.run(r, row, n, x, Residual { b: &b.row(row)[..n], shares, out });
         });
     }
 
     /// One pass of Jacobi's method with this factor, `out = x + factor inverse (b - S x)`. Needs the joined ghosts of `x`.
     pub fn smooth(&self, factor: f64, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) {
-        rows::numbered([out], |r, row, [out]| self.smooth_row(factor, r, row, x, b, out));
+        let factor = T::of(factor);
+        rows::numbered([out], |r, row, [out]| {
+            let n = out.len();
+            self.run(r, row, n, x, Smooth { factor, x: &x.row(row)[..n], b: &b.row(row)[..n], out, sum: None });
+        });
     }
 
     /// [`Operator::smooth`] that returns the sum of `b out`.
     pub fn smooth_dot(&self, factor: f64, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) -> f64 {
+        let factor = T::of(factor);
         rows::summed([out], |r, row, [out]| {
-            self.smooth_row(factor, r, row, x, b, out);
-            dot(b.row(row), out)
+            let (n, mut sum) = (out.len(), 0.0);
+            let (here, b) = (&x.row(row)[..n], &b.row(row)[..n]);
+            self.run(r, row, n, x, Smooth { factor, x: here, b, out, sum: Some(&mut sum) });
+            sum
         })
-    }
-
-    #[inline(always)]
-    fn smooth_row(&self, factor: f64, r: usize, row: Row<'_, D>, x: &Field<D, T>, b: &Field<D, T>, out: &mut [T]) {
-        let (factor, here, b) = (T::of(factor), x.row(row), b.row(row));
-        let (here, b) = (&here[..out.len()], &b[..out.len()]);
-        self.cells(r, row, x, |i, sx, inverse| out[i] = here[i] + factor * inverse * (b[i] - sx));
     }
 
     /// The first pass from zero: `out = factor inverse b`.
@@ -169,6 +159,314 @@ impl<const D: usize, T: Number> Operator<D, T> {
                 out[i] = factor * inverse[i] * b[i];
             }
         });
+    }
+
+    /// The shares of a row.
+    #[inline(always)]
+    pub fn shares(&self, r: usize, row: Row<'_, D>) -> Shares<'_, T> {
+        Shares { plain: self.plain[r], ends: self.ends.map(|end| end.share), values: self.share.row(row) }
+    }
+
+    /// Does something with `S x` along one row.
+    #[inline(always)]
+    fn run(&self, r: usize, row: Row<'_, D>, n: usize, x: &Field<D, T>, job: impl Job<T>) {
+        let places = Places::of(row, n);
+        self.isa.run(RowKernel { operator: self, plain: self.plain[r], x: &x.data, places, n, job });
+    }
+}
+
+/// Where a row and the rows beside it lie in memory.
+struct Places<const D: usize> {
+    here: usize,
+    below: [usize; D],
+    above: [usize; D],
+    /// On tiles the cells before the first and behind the last one lie elsewhere.
+    ends: Option<[usize; 2]>,
+}
+
+impl<const D: usize> Places<D> {
+    #[inline(always)]
+    fn of(row: Row<'_, D>, n: usize) -> Self {
+        let here = row.start;
+        let (mut below, mut above) = ([here - 1; D], [here + 1; D]);
+        for a in 1..D {
+            below[a] = row.down(a).start;
+            above[a] = row.up(a).start;
+        }
+        let n = n as isize;
+        let ends = || [row.shifted(0, -n).start + (n - 1) as usize, row.shifted(0, n).start];
+        Places { here, below, above, ends: row.on_tiles().then(ends) }
+    }
+}
+
+/// Cells handled at once. Arrays of fixed length become vectors, whatever else the compiler makes of a loop.
+const LANES: usize = 8;
+
+/// What is done with `S x` along a row, some cells after the others. It may be done twice for a cell, and then the second
+/// time counts.
+trait Job<T> {
+    /// `sx` and the inverse of the diagonal in the cells from `i` on.
+    fn run<const L: usize>(&mut self, i: usize, sx: [T; L], inverse: [T; L]);
+
+    /// Comes last.
+    fn finish(self);
+}
+
+/// A job along one row.
+struct RowKernel<'a, const D: usize, T, J> {
+    operator: &'a Operator<D, T>,
+    plain: Span,
+    x: &'a [T],
+    places: Places<D>,
+    n: usize,
+    job: J,
+}
+
+impl<const D: usize, T: Number, J: Job<T>> Kernel for RowKernel<'_, D, T, J> {
+    #[inline(always)]
+    fn run(mut self) {
+        if self.n < LANES {
+            self.cells::<1>();
+        } else {
+            self.cells::<LANES>();
+        }
+        if self.n > 0 {
+            self.end_cell(0, 0);
+            self.end_cell(1, self.n - 1);
+        }
+        self.job.finish();
+    }
+}
+
+impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
+    /// The cells of the row, as if what lies beside them in memory were their neighbours along x.
+    #[inline(always)]
+    fn cells<const L: usize>(&mut self) {
+        let n = self.n;
+        let (begin, end) = (self.plain.begin as usize, self.plain.end as usize);
+        let Places { here, below, above, .. } = self.places;
+        let x = Beside::new(self.x, here, below, above, n);
+        let constant = [T::of(1.0 / (2 * D) as f64); L];
+        if begin == 0 && end == n {
+            let mut i = 0;
+            while i < n {
+                self.job.run(i, x.plain::<L>(i), constant);
+                i = next::<L>(i, n);
+            }
+            return;
+        }
+        let Operator { open, inverse, .. } = self.operator;
+        let inverse = &inverse.data[here..here + n];
+        let (mut low, mut high) = ([inverse; D], [inverse; D]);
+        for a in 0..D {
+            low[a] = &open[a].data[here..here + n];
+            high[a] = &open[a].data[above[a]..above[a] + n];
+        }
+        let mut i = 0;
+        while i < n {
+            if begin <= i && i + L <= end {
+                self.job.run(i, x.plain::<L>(i), constant);
+            } else {
+                self.job.run(i, x.weighted::<L>(&low, &high, i), load(inverse, i));
+            }
+            i = next::<L>(i, n);
+        }
+    }
+
+    /// The first or the last cell, if it is not like the others: its neighbour lies elsewhere, or its outer face has
+    /// another weight.
+    #[inline(always)]
+    fn end_cell(&mut self, side: usize, i: usize) {
+        let Places { here, below, above, ends } = self.places;
+        let Operator { open, inverse, ends: row_ends, .. } = self.operator;
+        let plain = self.plain.begin as usize <= i && i < self.plain.end as usize;
+        let end = row_ends[side];
+        if ends.is_none() && !(plain && end.extra != T::ZERO) {
+            return;
+        }
+        let x = self.x[here + i];
+        let (mut sum, inverse) = if plain { (end.extra * x, end.inverse) } else { (T::ZERO, inverse.data[here + i]) };
+        for a in 0..D {
+            let (mut down, mut up) = (below[a] + i, above[a] + i);
+            if let (0, Some(ends)) = (a, ends) {
+                *[&mut down, &mut up][side] = ends[side];
+            }
+            let (d, u) = (x - self.x[down], x - self.x[up]);
+            if plain {
+                sum += d + u;
+            } else {
+                sum += open[a].data[here + i] * d + open[a].data[up] * u;
+            }
+        }
+        self.job.run(i, [sum], [inverse]);
+    }
+}
+
+/// The cells after those from `i` on; the last ones may be some of them again.
+#[inline(always)]
+fn next<const L: usize>(i: usize, n: usize) -> usize {
+    if i + L == n { n } else { (i + L).min(n - L) }
+}
+
+/// The values of a row and of those beside it.
+struct Beside<'a, const D: usize, T> {
+    here: &'a [T],
+    below: [&'a [T]; D],
+    above: [&'a [T]; D],
+}
+
+impl<'a, const D: usize, T: Number> Beside<'a, D, T> {
+    #[inline(always)]
+    fn new(values: &'a [T], here: usize, below: [usize; D], above: [usize; D], n: usize) -> Self {
+        let here = &values[here..here + n];
+        let mut beside = Beside { here, below: [here; D], above: [here; D] };
+        for a in 0..D {
+            beside.below[a] = &values[below[a]..below[a] + n];
+            beside.above[a] = &values[above[a]..above[a] + n];
+        }
+        beside
+    }
+
+    /// `S` of the cells from `i` on, all of whose faces are open.
+    #[inline(always)]
+    fn plain<const L: usize>(&self, i: usize) -> [T; L] {
+        let x = load::<L, T>(self.here, i);
+        let mut sum = [T::ZERO; L];
+        for a in 0..D {
+            let (down, up) = (load::<L, T>(self.below[a], i), load::<L, T>(self.above[a], i));
+            for l in 0..L {
+                sum[l] += (x[l] - down[l]) + (x[l] - up[l]);
+            }
+        }
+        sum
+    }
+
+    /// `S` of the cells from `i` on.
+    #[inline(always)]
+    fn weighted<const L: usize>(&self, low: &[&[T]; D], high: &[&[T]; D], i: usize) -> [T; L] {
+        let x = load::<L, T>(self.here, i);
+        let mut sum = [T::ZERO; L];
+        for a in 0..D {
+            let (down, up) = (load::<L, T>(self.below[a], i), load::<L, T>(self.above[a], i));
+            let (low, high) = (load::<L, T>(low[a], i), load::<L, T>(high[a], i));
+            for l in 0..L {
+                sum[l] += low[l] * (x[l] - down[l]) + high[l] * (x[l] - up[l]);
+            }
+        }
+        sum
+    }
+}
+
+#[inline(always)]
+fn load<const L: usize, T: Copy + Default>(values: &[T], at: usize) -> [T; L] {
+    let mut out = [T::default(); L];
+    out.copy_from_slice(&values[at..at + L]);
+    out
+}
+
+#[inline(always)]
+fn store<const L: usize, T: Copy>(out: &mut [T], at: usize, values: [T; L]) {
+    out[at..at + L].copy_from_slice(&values);
+}
+
+/// `out = S x` in the unknowns.
+struct Apply<'a, T> {
+    x: &'a [T],
+    out: &'a mut [T],
+    sum: &'a mut f64,
+}
+
+impl<T: Number> Job<T> for Apply<'_, T> {
+    #[inline(always)]
+    fn run<const L: usize>(&mut self, i: usize, mut sx: [T; L], inverse: [T; L]) {
+        for l in 0..L {
+            sx[l] = if inverse[l] > T::ZERO { sx[l] } else { T::ZERO };
+        }
+        store(self.out, i, sx);
+    }
+
+    #[inline(always)]
+    fn finish(self) {
+        *self.sum = dot(self.x, self.out);
+    }
+}
+
+/// `out = b - S x` in the unknowns, times the shares if there are any.
+struct Residual<'a, T> {
+    b: &'a [T],
+    shares: Option<Shares<'a, T>>,
+    out: &'a mut [T],
+}
+
+impl<T: Number> Job<T> for Residual<'_, T> {
+    #[inline(always)]
+    fn run<const L: usize>(&mut self, i: usize, mut sx: [T; L], inverse: [T; L]) {
+        let b = load::<L, T>(self.b, i);
+        for l in 0..L {
+            sx[l] = if inverse[l] > T::ZERO { b[l] - sx[l] } else { T::ZERO };
+        }
+        store(self.out, i, sx);
+    }
+
+    #[inline(always)]
+    fn finish(self) {
+        if let Some(shares) = self.shares {
+            shares.multiply(0, self.out);
+        }
+    }
+}
+
+/// `out = x + factor inverse (b - S x)`.
+struct Smooth<'a, T> {
+    factor: T,
+    x: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+    /// Where to leave the sum of `b out`.
+    sum: Option<&'a mut f64>,
+}
+
+impl<T: Number> Job<T> for Smooth<'_, T> {
+    #[inline(always)]
+    fn run<const L: usize>(&mut self, i: usize, mut sx: [T; L], inverse: [T; L]) {
+        let (x, b) = (load::<L, T>(self.x, i), load::<L, T>(self.b, i));
+        for l in 0..L {
+            sx[l] = x[l] + self.factor * inverse[l] * (b[l] - sx[l]);
+        }
+        store(self.out, i, sx);
+    }
+
+    #[inline(always)]
+    fn finish(self) {
+        if let Some(sum) = self.sum {
+            *sum = dot(self.b, self.out);
+        }
+    }
+}
+
+/// The shares of a row's cells, as far as they are not 1.
+#[derive(Clone, Copy)]
+pub(super) struct Shares<'a, T> {
+    plain: Span,
+    ends: [T; 2],
+    values: &'a [T],
+}
+
+impl<T: Number> Shares<'_, T> {
+    /// Multiplies the values of the cells from `first` on with their shares.
+    #[inline(always)]
+    pub fn multiply(&self, first: usize, values: &mut [T]) {
+        let (n, last) = (self.values.len(), first + values.len());
+        let (begin, end) = (self.plain.begin as usize, self.plain.end as usize);
+        for i in (first..begin.clamp(first, last)).chain(end.clamp(first, last)..last) {
+            values[i - first] = self.values[i] * values[i - first];
+        }
+        if first == 0 && begin == 0 && end > 0 {
+            values[0] = self.ends[0] * values[0];
+        }
+        if last == n && end == n {
+            values[n - 1 - first] = self.ends[1] * values[n - 1 - first];
+        }
     }
 }
 

@@ -11,7 +11,9 @@ use super::operator::{Operator, Span, zeros};
 use crate::field::{Field, OutOfMemory};
 use crate::grid::At;
 use crate::layout::{Layout, Row};
+use crate::ops::each;
 use crate::rows;
+use crate::sample::{Isa, Kernel};
 
 /// Fine cells handled at once.
 const CHUNK: usize = 128;
@@ -44,6 +46,7 @@ pub(super) struct Transfer<const D: usize, T> {
     first_child: Vec<u32>,
     /// Coarse cells that count in the interpolation: 1, others 0.
     pub present: Field<D, T>,
+    isa: Isa,
 }
 
 impl<const D: usize, T: Number> Transfer<D, T> {
@@ -71,7 +74,7 @@ impl<const D: usize, T: Number> Transfer<D, T> {
             children[next[row as usize] as usize] = Children { x, len, row: r as u32 };
             next[row as usize] += 1;
         }
-        Ok(Transfer { parents, children, first_child, present: zeros(coarse, At::Center)? })
+        Ok(Transfer { parents, children, first_child, present: zeros(coarse, At::Center)?, isa: Isa::best() })
     }
 
     /// The parts of a coarse row that have children.
@@ -80,15 +83,24 @@ impl<const D: usize, T: Number> Transfer<D, T> {
         &self.children[self.first_child[coarse_row] as usize..self.first_child[coarse_row + 1] as usize]
     }
 
-    /// Sets the shares, and the plain stretch of each row: the longest with share 1 where `uniform` is 1, too.
+    /// Sets the shares, and the plain stretch of each row: the longest with whole shares where `uniform` is 1, too.
     pub fn set_shares(&self, fine: &mut Operator<D, T>, uniform: &Field<D, T>) {
-        let Operator { share, plain, inverse, layout, .. } = fine;
+        let Operator { share, plain, inverse, layout, ends, .. } = fine;
         let n = layout.cells()[0];
-        let inverse = &*inverse;
+        let (inverse, [lo, hi]) = (&*inverse, ends.map(|end| end.present));
         let find = |r: usize, row: Row<'_, D>, span: &mut Span, [share]: [&mut [T]; 1]| {
             let (uniform, inverse) = (uniform.row(row), inverse.row(row));
             self.interpolate(r, row, n, &self.present, |x, sums| share[x..x + sums.len()].copy_from_slice(sums));
-            *span = longest(share.len(), |x| share[x] == T::ONE && uniform[x] == T::ONE);
+            let whole = |x: usize| {
+                if x == 0 {
+                    lo
+                } else if x + 1 == n {
+                    hi
+                } else {
+                    T::ONE
+                }
+            };
+            *span = longest(n, |x| share[x] == whole(x) && uniform[x] == T::ONE);
             for x in (0..span.begin as usize).chain(span.end as usize..share.len()) {
                 let sum = share[x].to_f64();
                 let used = inverse[x] > T::ZERO && sum > 0.0;
@@ -101,82 +113,58 @@ impl<const D: usize, T: Number> Transfer<D, T> {
     /// `x += share P X`. Needs the joined ghosts of `X`, those of corners, too.
     pub fn prolong(&self, coarse: &Field<D, T>, fine: &Operator<D, T>, x: &mut Field<D, T>) {
         rows::numbered([x], |r, row, [x]| {
-            let (share, plain) = (fine.share.row(row), fine.plain[r]);
+            let shares = fine.shares(r, row);
             self.interpolate(r, row, x.len(), coarse, |begin, values| {
-                let end = begin + values.len();
-                let (lo, hi) = ((plain.begin as usize).clamp(begin, end), (plain.end as usize).clamp(begin, end));
-                for i in (begin..lo).chain(hi..end) {
-                    x[i] += share[i] * values[i - begin];
-                }
-                if lo < hi {
-                    x[lo..hi].iter_mut().zip(&values[lo - begin..hi - begin]).for_each(|(x, &v)| *x += v);
-                }
+                shares.multiply(begin, values);
+                x[begin..].iter_mut().zip(values).for_each(|(x, v)| *x += *v);
             });
         });
     }
 
     /// Calls `f(first cell, values)` with the interpolated values of one fine row of `n` cells, chunk by chunk.
     #[inline(always)]
-    fn interpolate(&self, r: usize, row: Row<'_, D>, n: usize, coarse: &Field<D, T>, mut f: impl FnMut(usize, &[T])) {
-        let (near, far) = (T::of(0.75), T::of(0.25));
+    fn interpolate(
+        &self,
+        r: usize,
+        row: Row<'_, D>,
+        n: usize,
+        coarse: &Field<D, T>,
+        mut f: impl FnMut(usize, &mut [T]),
+    ) {
         let parent = self.parents[r];
         let coarse_row = coarse.layout().row(parent.row as usize);
+        // Along each axis the parent and the coarse cell on the nearer side of it.
+        let taps = each(|a| {
+            let near = parent.behind[a] as isize;
+            let side = if row.index[a] % 2 == 0 { -1 } else { 1 };
+            [(near, 0.75), (near + side, 0.25)]
+        });
         for begin in (0..n).step_by(CHUNK) {
             let len = (n - begin).min(CHUNK);
-            // Values along x from one cell before to one behind, blended over the other axes.
-            let mut blend = [T::ZERO; CHUNK / 2 + 2];
-            let blend = &mut blend[..len.div_ceil(2) + 2];
-            for corner in 0..1usize << (D - 1) {
-                let mut shift = [0; D];
-                let mut weight = 1.0;
-                for a in 1..D {
-                    shift[a] = parent.behind[a] as isize;
-                    if corner >> (a - 1) & 1 == 1 {
-                        shift[a] += if row.index[a] % 2 == 0 { -1 } else { 1 };
-                        weight *= 0.25;
-                    } else {
-                        weight *= 0.75;
-                    }
-                }
-                let first = parent.x as isize + (begin / 2) as isize - 1;
-                add_scaled(coarse, coarse_row, shift, first, T::of(weight), blend);
-            }
             let mut values = [T::ZERO; CHUNK];
-            for (k, pair) in values[..len.next_multiple_of(2)].chunks_exact_mut(2).enumerate() {
-                pair[0] = near * blend[k + 1] + far * blend[k];
-                pair[1] = near * blend[k + 1] + far * blend[k + 2];
-            }
-            f(begin, &values[..len]);
+            let first = parent.x as isize + (begin / 2) as isize - 1;
+            let window = Window { field: coarse, row: coarse_row, taps, first, len: len.div_ceil(2) + 2 };
+            self.isa.run(Interpolate { window, values: &mut values });
+            f(begin, &mut values[..len]);
         }
     }
+
     /// `B = 2^(2 - D) P^T r`, where `r` has its shares in it already. Needs the ghosts of `r` wrapped at twice the coarse
     /// cell count.
     pub fn restrict(&self, residual: &Field<D, T>, coarse: &mut Field<D, T>) {
         let fine = residual.layout();
         let scale = 4.0 / (1u32 << D) as f64;
-        let (near, far) = (T::of(0.75 * scale), T::of(0.25 * scale));
+        let scale = T::of(scale);
+        let taps = [[(-1, 0.25), (0, 0.75), (1, 0.75), (2, 0.25)]; D];
         rows::numbered([coarse], |r, _, [out]| {
             out.fill(T::ZERO);
             for part in self.children(r) {
-                let fine_row = fine.row(part.row as usize);
+                let row = fine.row(part.row as usize);
                 let out = &mut out[part.x as usize..][..part.len as usize];
                 for (chunk, out) in out.chunks_mut(CHUNK / 2).enumerate() {
-                    // Values along x from one cell before to one behind, blended over the other axes.
-                    let mut blend = [T::ZERO; CHUNK + 2];
-                    let blend = &mut blend[..2 * out.len() + 2];
-                    for place in 0..1usize << (2 * (D - 1)) {
-                        let mut shift = [0; D];
-                        let mut weight = 1.0;
-                        for a in 1..D {
-                            let step = place >> (2 * (a - 1)) & 3;
-                            shift[a] = step as isize - 1;
-                            weight *= if step == 1 || step == 2 { 0.75 } else { 0.25 };
-                        }
-                        add_scaled(residual, fine_row, shift, (chunk * CHUNK) as isize - 1, T::of(weight), blend);
-                    }
-                    for (k, out) in out.iter_mut().enumerate() {
-                        *out = near * (blend[2 * k + 1] + blend[2 * k + 2]) + far * (blend[2 * k] + blend[2 * k + 3]);
-                    }
+                    let first = (chunk * CHUNK) as isize - 1;
+                    let window = Window { field: residual, row, taps, first, len: 2 * out.len() + 2 };
+                    self.isa.run(Collect { window, scale, out });
                 }
             }
         });
@@ -204,38 +192,126 @@ fn parent<const D: usize>(row: Row<'_, D>, coarse: &Layout<D>, origin: [isize; D
     Parent { row: number as u32, x: local[0] as u32, behind }
 }
 
-/// `out += weight field` over cells of the row `shift` away, from cell `first` on: one cell beyond the row on tiles, the
-/// ghosts on a box.
-#[inline(always)]
-fn add_scaled<const D: usize, T: Number>(
-    field: &Field<D, T>,
-    row: Row<'_, D>,
-    mut shift: [isize; D],
+/// Cells along x, blended over rows beside each other.
+struct Window<'a, const D: usize, const W: usize, T> {
+    field: &'a Field<D, T>,
+    row: Row<'a, D>,
+    /// For every axis but x: which rows, and with what weight.
+    taps: [[(isize, f64); W]; D],
+    /// The first cell, and how many: up to one cell beyond the row on tiles, the ghosts on a box.
     first: isize,
-    weight: T,
-    out: &mut [T],
-) {
-    let add = |out: &mut [T], start: usize| {
-        let values = &field.data[start..start + out.len()];
-        out.iter_mut().zip(values).for_each(|(out, &v)| *out += weight * v);
-    };
-    let here = row.moved(shift);
-    if !row.on_tiles() {
-        return add(out, here.start.wrapping_add_signed(first));
+    len: usize,
+}
+
+impl<const D: usize, const W: usize, T: Number> Window<'_, D, W, T> {
+    /// The rows that are blended: where the cell `x` of each lies, and its weight; those along the second axis together.
+    /// The rows are taken from the tiles `along` cells away along x.
+    #[inline(always)]
+    fn lines(&self, along: isize, x: isize) -> [[(usize, T); W]; W] {
+        let mut lines = [[(0, T::ZERO); W]; W];
+        for group in 0..Self::GROUPS {
+            let mut shift = [0; D];
+            shift[0] = along;
+            let mut weight = 1.0;
+            for a in 2..D {
+                let (by, w) = self.taps[a][group];
+                shift[a] = by;
+                weight *= w;
+            }
+            for k in 0..W {
+                let (by, w) = self.taps[1][k];
+                shift[1] = by;
+                lines[group][k] = (self.row.moved(shift).start.wrapping_add_signed(x), T::of(weight * w));
+            }
+        }
+        lines
     }
-    let n = field.layout().cells()[0];
-    let (mut begin, mut end) = (0, out.len());
-    if first < 0 {
-        shift[0] = -(n as isize);
-        add(&mut out[..1], row.moved(shift).start + n - 1);
-        begin = 1;
+
+    /// How many times rows along the second axis are blended: once in 2D, for every tap along the third axis in 3D.
+    const GROUPS: usize = if D == 2 { 1 } else { W };
+
+    #[inline(always)]
+    fn blend(&self, out: &mut [T; CHUNK + 2]) {
+        const { assert!(D == 2 || D == 3, "two or three dimensions") };
+        let data = &self.field.data;
+        let len = self.len;
+        let out = &mut out[..len];
+        let lines = self.lines(0, self.first);
+        for group in 0..Self::GROUPS {
+            let mut values = [&data[..0]; W];
+            for k in 0..W {
+                values[k] = &data[lines[group][k].0..lines[group][k].0 + len];
+            }
+            for i in 0..len {
+                let mut sum = if group == 0 { T::ZERO } else { out[i] };
+                for k in 0..W {
+                    sum += lines[group][k].1 * values[k][i];
+                }
+                out[i] = sum;
+            }
+        }
+        // In a tile, what lies before the first and behind the last cell in memory is not what is beside them.
+        if self.row.on_tiles() {
+            let n = self.field.layout().cells()[0] as isize;
+            if self.first < 0 {
+                out[0] = self.single(-n, n - 1);
+            }
+            if self.first + len as isize > n {
+                out[len - 1] = self.single(n, 0);
+            }
+        }
     }
-    if first + end as isize > n as isize {
-        shift[0] = n as isize;
-        end -= 1;
-        add(&mut out[end..], row.moved(shift).start);
+
+    /// The blend of one cell of the tiles `along` cells away along x.
+    #[inline(always)]
+    fn single(&self, along: isize, x: isize) -> T {
+        let lines = self.lines(along, x);
+        let mut sum = T::ZERO;
+        for group in 0..Self::GROUPS {
+            for k in 0..W {
+                sum += lines[group][k].1 * self.field.data[lines[group][k].0];
+            }
+        }
+        sum
     }
-    add(&mut out[begin..end], here.start.wrapping_add_signed(first + begin as isize));
+}
+
+/// Two fine values from each coarse one and those beside it.
+struct Interpolate<'a, const D: usize, T> {
+    window: Window<'a, D, 2, T>,
+    values: &'a mut [T; CHUNK],
+}
+
+impl<const D: usize, T: Number> Kernel for Interpolate<'_, D, T> {
+    #[inline(always)]
+    fn run(self) {
+        let mut blend = [T::ZERO; CHUNK + 2];
+        self.window.blend(&mut blend);
+        let (near, far) = (T::of(0.75), T::of(0.25));
+        for (k, pair) in self.values.chunks_exact_mut(2).enumerate().take(self.window.len - 2) {
+            pair[0] = near * blend[k + 1] + far * blend[k];
+            pair[1] = near * blend[k + 1] + far * blend[k + 2];
+        }
+    }
+}
+
+/// One coarse value from its two fine ones and those beside them.
+struct Collect<'a, const D: usize, T> {
+    window: Window<'a, D, 4, T>,
+    scale: T,
+    out: &'a mut [T],
+}
+
+impl<const D: usize, T: Number> Kernel for Collect<'_, D, T> {
+    #[inline(always)]
+    fn run(self) {
+        let mut blend = [T::ZERO; CHUNK + 2];
+        self.window.blend(&mut blend);
+        let (near, far) = (self.scale * T::of(0.75), self.scale * T::of(0.25));
+        for (k, out) in self.out.iter_mut().enumerate() {
+            *out = near * (blend[2 * k + 1] + blend[2 * k + 2]) + far * (blend[2 * k] + blend[2 * k + 3]);
+        }
+    }
 }
 
 /// The longest stretch of cells for which `f` holds.

@@ -106,8 +106,9 @@ impl Distant {
     /// g_i,j = (delta_ij - 3 r_i r_j / r2) / |r|^3 and
     /// g_i,jk = (-3 (delta_ij r_k + delta_ik r_j + delta_jk r_i) + 15 r_i r_j r_k / r2) / |r|^5.
     pub fn winding(&self, r: [f64; 3], r2: f64) -> f64 {
-        let first = self.trace - 3.0 * dot(self.quadratic, squares(r)) / r2;
-        let second = (15.0 * dot(self.cubic, cubes(r)) / r2 - 3.0 * dot(self.contraction, r)) / (2.0 * r2);
-        (dot(self.area, r) + first + second) / (4.0 * std::f64::consts::PI * r2 * r2.sqrt())
+        let inverse = 1.0 / r2;
+        let first = self.trace - 3.0 * dot(self.quadratic, squares(r)) * inverse;
+        let second = (7.5 * dot(self.cubic, cubes(r)) * inverse - 1.5 * dot(self.contraction, r)) * inverse;
+        (dot(self.area, r) + first + second) * inverse * inverse.sqrt() * (0.25 * std::f64::consts::FRAC_1_PI)
     }
 }

@@ -1,6 +1,6 @@
 //! The exact signed distance of a mesh, hole or no hole.
 
-use super::tree::Tree;
+use super::tree::{FINE, Nearest, ROUGH, Tree};
 use super::triangle::{Corners, area_vector, centroid, point};
 use super::{MeshError, MeshOptions, TriangleMesh};
 use crate::shape::baked::{BAND, BakeError, Baked};
@@ -10,10 +10,19 @@ use std::array::from_fn;
 /// How many cells thick a part must be at least for a grid to see it.
 const THINNEST: f64 = 1.5;
 
+/// What is known about a node.
+#[derive(Clone, Copy)]
+struct Known {
+    slot: usize,
+    distance: f64,
+    inside: bool,
+}
+
 /// A mesh with an inside: where it winds around a point more than half a time.
 pub struct Solid {
     tree: Tree,
-    closed: bool,
+    /// The edges of holes, as triangles without area. None if there are none.
+    rim: Option<Tree>,
     flipped: bool,
     resolution: f64,
     options: MeshOptions,
@@ -30,11 +39,14 @@ impl Solid {
         if flipped {
             corners.iter_mut().for_each(|corners| corners.swap(1, 2));
         }
-        Ok(Solid { tree: Tree::new(&corners), closed: mesh.is_closed(), flipped, resolution, options })
+        let edges: Vec<Corners> =
+            mesh.rim().iter().map(|edge| [edge[0], edge[1], edge[1]].map(|v| mesh.vertices[v as usize])).collect();
+        let rim = (!edges.is_empty()).then(|| Tree::new(&edges));
+        Ok(Solid { tree: Tree::new(&corners), rim, flipped, resolution, options })
     }
 
     pub fn is_closed(&self) -> bool {
-        self.closed
+        self.rim.is_none()
     }
 
     pub fn is_flipped(&self) -> bool {
@@ -43,81 +55,121 @@ impl Solid {
 
     /// The box around it: lower and upper corner.
     pub fn bounds(&self) -> ([f64; 3], [f64; 3]) {
-        let grown = match self.options.sheet {
+        let (low, high) = self.tree.bounds();
+        (low.map(|x| x - self.growth()), high.map(|x| x + self.growth()))
+    }
+
+    /// How far the surface may lie outside of the triangles.
+    fn growth(&self) -> f64 {
+        match self.options.sheet {
             Some(thickness) => 0.5 * thickness,
             None if self.options.thicken => 0.5 * THINNEST * self.resolution,
             None => 0.0,
-        };
-        let (low, high) = self.tree.bounds();
-        (low.map(|x| x - grown), high.map(|x| x + grown))
+        }
+    }
+
+    fn band(&self) -> f64 {
+        self.options.band.max(BAND)
     }
 
     /// Its distances on a grid.
     pub fn bake(&self) -> Result<Baked<3>, BakeError> {
-        let h = self.resolution;
-        Baked::from_rows(self.bounds(), h, self.options.band.max(BAND), |x, out| self.distances(x, h, out))
+        Baked::from_cubes(self.bounds(), self.resolution, self.band(), |x, n, out| self.fill(x, n, out))
     }
 
-    /// Signed distances at `x`, `x + h e_x`, `x + 2 h e_x`, ...: neighbours help each other.
-    pub fn distances(&self, x: [f64; 3], h: f64, out: &mut [f64]) {
-        let mut before: Option<(f64, bool)> = None;
-        for (i, out) in out.iter_mut().enumerate() {
-            let x = [x[0] + h * i as f64, x[1], x[2]];
-            let within = before.map_or(f64::INFINITY, |(distance, _)| distance + h);
-            let near = self.tree.nearest(x, within);
-            let distance = near.distance;
-            if let Some(thickness) = self.options.sheet {
-                *out = distance - 0.5 * thickness;
-                before = Some((distance, false));
-                continue;
-            }
+    /// Signed distances at n^3 nodes of a cube, a resolution apart, x fastest: neighbours help each other. Beyond the band
+    /// nobody looks closely: there a lower bound will do.
+    fn fill(&self, corner: [f64; 3], n: usize, out: &mut [f64]) {
+        let h = self.resolution;
+        if n == 1 {
+            out[0] = self.distance(corner);
+            return;
+        }
+        let calm = self.is_calm(corner, n);
+        // Cells that reach into the band have all their nodes nearer than this.
+        let bound = (self.band() + 2.0) * h;
+        let limit = bound + self.growth();
+        let mut known: Vec<Known> = Vec::with_capacity(out.len());
+        for (node, out) in out.iter_mut().enumerate() {
+            let index = [node % n, node / n % n, node / n / n];
+            let x = from_fn(|a| corner[a] + h * index[a] as f64);
+            let neighbours = (0..3).filter(|&a| index[a] > 0).map(|a| known[node - n.pow(a as u32)]);
+            let guess = neighbours.clone().next().map_or(0, |known| known.slot);
+            let near = self.tree.nearest_within(x, limit, guess);
+            let unsigned = near.map_or(limit, |near| near.distance);
             // A surface that passes between two points is no further from both together than they are apart (and a bit
             // for rounding). Without holes there is no other way from inside to outside.
-            let (inside, to_cap) = match before {
-                Some((last, inside)) if self.closed && last + distance > 1.001 * h => (inside, f64::INFINITY),
-                _ => {
-                    let winding = self.tree.winding(x);
-                    (winding > 0.5, if self.closed { f64::INFINITY } else { self.to_cap(x, winding, distance) })
-                }
+            let same_side = |known: &Known| calm && known.distance + unsigned > 1.001 * h;
+            let inside = neighbours.clone().find(same_side).map(|known| known.inside);
+            let (inside, to_cap) = self.side(x, unsigned, inside, calm);
+            known.push(Known { slot: near.map_or(guess, |near| near.slot), distance: unsigned, inside });
+            *out = match near {
+                Some(near) => self.signed(near, inside, to_cap),
+                None => bound.min(to_cap) * if inside { -1.0 } else { 1.0 },
             };
-            before = Some((distance, inside));
-            let grown = if self.options.thicken && distance < to_cap {
+        }
+    }
+
+    /// Whether a point is inside, if that is not known yet, and how far it is from the membrane of a hole.
+    fn side(&self, x: [f64; 3], distance: f64, inside: Option<bool>, calm: bool) -> (bool, f64) {
+        if let Some(inside) = inside.or(self.options.sheet.map(|_| false)) {
+            return (inside, f64::INFINITY);
+        }
+        let winding = self.tree.winding(x, ROUGH);
+        // Near the mesh the winding number jumps; far from holes it is whole.
+        if calm || distance < 0.5 * self.resolution || (winding - winding.round()).abs() < 0.03 {
+            return (winding > 0.5, f64::INFINITY);
+        }
+        // A hole is closed by the surface on which the winding number w is 1/2: |w - 1/2| / |grad w| away.
+        let winding = self.tree.winding(x, FINE);
+        let step = 0.25 * self.resolution;
+        let slope: [f64; 3] = from_fn(|a| {
+            let at = |s: f64| self.tree.winding(from_fn(|b| if a == b { x[b] + s } else { x[b] }), FINE);
+            (at(step) - at(-step)) / (2.0 * step)
+        });
+        (winding > 0.5, (winding - 0.5).abs() / length(slope))
+    }
+
+    /// The signed distance, given the nearest point of the mesh and what [`side`](Self::side) says.
+    fn signed(&self, near: Nearest, inside: bool, to_cap: f64) -> f64 {
+        let grown = match self.options.sheet {
+            Some(thickness) => 0.5 * thickness,
+            None if self.options.thicken && near.distance < to_cap => {
                 let at = point(self.tree.corners(near.slot), near.weights);
                 0.5 * (THINNEST * self.resolution - self.thickness(near.slot, at)).max(0.0)
-            } else {
-                0.0
-            };
-            *out = if inside { -distance.min(to_cap) } else { distance.min(to_cap) } - grown;
-        }
+            }
+            None => 0.0,
+        };
+        near.distance.min(to_cap) * if inside { -1.0 } else { 1.0 } - grown
     }
 
     /// Signed distance at one point.
     pub fn distance(&self, x: [f64; 3]) -> f64 {
-        let mut out = [0.0];
-        self.distances(x, 0.0, &mut out);
-        out[0]
+        let near = self.tree.nearest(x);
+        let (inside, to_cap) = self.side(x, near.distance, None, self.rim.is_none());
+        self.signed(near, inside, to_cap)
+    }
+
+    /// Whether the membrane of no hole comes near a cube: no rim is near, and from its corners and its middle the mesh
+    /// looks whole. (What a hole takes from the winding number is a harmonic function: smooth, and largest at the rim.)
+    fn is_calm(&self, corner: [f64; 3], n: usize) -> bool {
+        let Some(rim) = &self.rim else { return true };
+        let side = (n - 1) as f64 * self.resolution;
+        let middle = corner.map(|x| x + 0.5 * side);
+        let far_from_rim = || rim.nearest(middle).distance > side + 4.0 * self.resolution;
+        let looks_whole = |x: [f64; 3]| {
+            let winding = self.tree.winding(x, ROUGH);
+            (winding - winding.round()).abs() < 0.1
+        };
+        let corners = (0..8).map(|c: usize| from_fn(|a| corner[a] + if c >> a & 1 == 1 { side } else { 0.0 }));
+        far_from_rim() && looks_whole(middle) && corners.into_iter().all(looks_whole)
     }
 
     /// The triangle nearest to a point and where in it: numbers of the mesh, corners in its order.
     pub fn nearest(&self, x: [f64; 3]) -> (usize, [f64; 3]) {
-        let near = self.tree.nearest(x, f64::INFINITY);
+        let near = self.tree.nearest(x);
         let [u, v, w] = near.weights;
         (self.tree.id(near.slot), if self.flipped { [u, w, v] } else { [u, v, w] })
-    }
-
-    /// Where a hole is closed by the surface "winding number = 1/2": about how far it is from there,
-    /// |w - 1/2| / |grad w|.
-    fn to_cap(&self, x: [f64; 3], winding: f64, distance: f64) -> f64 {
-        let step = 0.25 * self.resolution;
-        // Near the mesh the winding number jumps; far from holes it is whole.
-        if distance < 2.0 * step || (winding - 0.5).abs() > 0.48 {
-            return f64::INFINITY;
-        }
-        let slope: [f64; 3] = from_fn(|a| {
-            let at = |s: f64| self.tree.winding(from_fn(|b| if a == b { x[b] + s } else { x[b] }));
-            (at(step) - at(-step)) / (2.0 * step)
-        });
-        (winding - 0.5).abs() / length(slope)
     }
 
     /// How thick the solid is behind a point of a triangle, up to [`THINNEST`] cells.
@@ -135,7 +187,7 @@ impl Solid {
         match self.tree.exit(from, inward) {
             Some(share) => share * limit,
             // No other side, and nothing solid behind: a sheet.
-            None if !self.closed && self.tree.winding(add(from, scale(inward, 0.5))) < 0.5 => 0.0,
+            None if self.rim.is_some() && self.tree.winding(add(from, scale(inward, 0.5)), ROUGH) < 0.5 => 0.0,
             None => limit,
         }
     }
@@ -168,28 +220,35 @@ impl TriangleMesh {
         volumes.sum()
     }
 
-    /// Whether there are no holes: every edge is passed as often in one direction as in the other. Corners at the same
-    /// place count as one.
+    /// Whether there are no holes.
     pub fn is_closed(&self) -> bool {
+        self.rim().is_empty()
+    }
+
+    /// The edges of holes: those that are not passed as often in one direction as in the other. Vertices at the same
+    /// place count as one.
+    pub fn rim(&self) -> Vec<[u32; 2]> {
         let mut order: Vec<u32> = (0..self.vertices.len() as u32).collect();
-        let key = |&i: &u32| self.vertices[i as usize].map(|x| (x + 0.0).to_bits());
-        order.sort_unstable_by_key(key);
+        // Adding 0 makes -0 the same place as 0.
+        let place = |&i: &u32| self.vertices[i as usize].map(|x| (x + 0.0).to_bits());
+        order.sort_unstable_by_key(|i| (place(i), *i));
         let mut same = vec![0; self.vertices.len()];
-        for (i, vertex) in order.iter().enumerate() {
-            let first = i == 0 || key(&order[i - 1]) != key(vertex);
-            same[*vertex as usize] = if first { *vertex } else { same[order[i - 1] as usize] };
+        for group in order.chunk_by(|a, b| place(a) == place(b)) {
+            group.iter().for_each(|&vertex| same[vertex as usize] = group[0]);
         }
-        let mut edges: Vec<(u32, u32, i8)> = Vec::with_capacity(3 * self.triangles.len());
+        let mut edges: Vec<([u32; 2], i8)> = Vec::with_capacity(3 * self.triangles.len());
         for triangle in &self.triangles {
             for i in 0..3 {
                 let [from, to] = [triangle[i], triangle[(i + 1) % 3]].map(|v| same[v as usize]);
-                edges.push(if from < to { (from, to, 1) } else { (to, from, -1) });
+                edges.push(if from < to { ([from, to], 1) } else { ([to, from], -1) });
             }
         }
         edges.sort_unstable();
-        edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).all(|edge| {
-            // An edge of a triangle without area may lead from a corner to itself.
-            edge[0].0 == edge[0].1 || edge.iter().map(|e| i64::from(e.2)).sum::<i64>() == 0
-        })
+        let groups = edges.chunk_by(|a, b| a.0 == b.0);
+        // An edge of a triangle without area may lead from a vertex to itself.
+        let open = groups.filter(|group| group[0].0[0] != group[0].0[1]);
+        open.filter(|group| group.iter().map(|edge| i64::from(edge.1)).sum::<i64>() != 0)
+            .map(|group| group[0].0)
+            .collect()
     }
 }

@@ -11,8 +11,12 @@ const LEAF: usize = 4;
 /// Halving 2^32 triangles down to leaves takes fewer levels than this, and each leaves one node waiting.
 const STACK: usize = 40;
 
-/// How many radii away triangles are seen as one. Winding numbers then err by less than 1e-3 (tested).
-const FAR: f64 = 3.0;
+/// Triangles this many radii away are seen as one: winding numbers err by less than 0.01 (tested), enough to tell inside
+/// from outside.
+pub const ROUGH: f64 = 2.0;
+
+/// The same, for errors below 0.001.
+pub const FINE: f64 = 3.0;
 
 struct Node {
     low: [f64; 3],
@@ -97,15 +101,25 @@ impl Tree {
         &self.corners[slot]
     }
 
-    /// The point of the mesh nearest to `x`. `within` is any upper bound of its distance, the tighter the faster.
-    pub fn nearest(&self, x: [f64; 3], within: f64) -> Nearest {
-        let mut best = Nearest { distance: 0.0, slot: 0, weights: [1.0, 0.0, 0.0] };
-        // A little more than asked, so that rounding does not hide what lies at that very distance.
-        let mut best2 = within * within * (1.0 + 1e-9);
-        let mut found = false;
+    /// The point of the mesh nearest to `x`.
+    pub fn nearest(&self, x: [f64; 3]) -> Nearest {
+        // The first triangle is as good as any to start from.
+        let (first, first2) = self.nearest_of(0, x);
+        self.nearer(x, first, first2)
+    }
+
+    /// The point of the mesh nearest to `x` if it is less than `limit` away. `guess` is a triangle that may be near.
+    pub fn nearest_within(&self, x: [f64; 3], limit: f64, guess: usize) -> Option<Nearest> {
+        let (first, first2) = self.nearest_of(guess, x);
+        let near = self.nearer(x, first, first2.min(limit * limit));
+        (near.distance < limit).then_some(near)
+    }
+
+    /// The nearest point, if the square of its distance is less than `best2`; else `best`, with that distance.
+    fn nearer(&self, x: [f64; 3], mut best: Nearest, mut best2: f64) -> Nearest {
         let mut stack = Stack::new(self.box_distance2(0, x));
         while let Some((node, distance2)) = stack.pop() {
-            if distance2 > best2 {
+            if distance2 >= best2 {
                 continue;
             }
             let Node { next, count, .. } = self.nodes[node];
@@ -119,17 +133,20 @@ impl Tree {
                 continue;
             }
             for slot in next as usize..(next + count) as usize {
-                let weights = nearest(&self.corners[slot], x);
-                let away = sub(x, point(&self.corners[slot], weights));
-                let distance2 = dot(away, away);
-                if distance2 < best2 || !found && distance2 <= best2 {
-                    best2 = distance2;
-                    found = true;
-                    best = Nearest { distance: distance2.sqrt(), slot, weights };
+                let (nearest, distance2) = self.nearest_of(slot, x);
+                if distance2 < best2 {
+                    (best, best2) = (nearest, distance2);
                 }
             }
         }
-        if found || within == f64::INFINITY { best } else { self.nearest(x, f64::INFINITY) }
+        Nearest { distance: best2.sqrt(), ..best }
+    }
+
+    /// The nearest point of one triangle, and the square of its distance.
+    fn nearest_of(&self, slot: usize, x: [f64; 3]) -> (Nearest, f64) {
+        let weights = nearest(&self.corners[slot], x);
+        let away = sub(x, point(&self.corners[slot], weights));
+        (Nearest { distance: 0.0, slot, weights }, dot(away, away))
     }
 
     fn box_distance2(&self, node: usize, x: [f64; 3]) -> f64 {
@@ -139,15 +156,16 @@ impl Tree {
     }
 
     /// How often the mesh winds around `x`: 1 inside and 0 outside of a closed mesh, in between where there are holes.
-    /// (Jacobson, Kavan & Sorkine-Hornung 2013, with the tree of Barill et al. 2018.)
-    pub fn winding(&self, x: [f64; 3]) -> f64 {
+    /// `far`: [`ROUGH`] or
+    /// [`FINE`]. (Jacobson, Kavan & Sorkine-Hornung 2013, with the tree of Barill et al. 2018.)
+    pub fn winding(&self, x: [f64; 3], far: f64) -> f64 {
         let mut sum = 0.0;
         let mut stack = Stack::new(0.0);
         while let Some((node, _)) = stack.pop() {
             let seen = &self.distant[node];
             let r = sub(seen.center, x);
             let r2 = dot(r, r);
-            if r2 > FAR * FAR * seen.radius * seen.radius {
+            if r2 > far * far * seen.radius * seen.radius {
                 sum += seen.winding(r, r2);
                 continue;
             }

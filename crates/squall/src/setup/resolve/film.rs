@@ -15,10 +15,11 @@ impl Resolver<'_> {
             file.render.as_ref().map(|r| ("render", r.span)),
         ];
         let given = spans.into_iter().flatten().next();
-        let substances = matches!(
-            file.picture.as_ref().and_then(|p| p.show.as_deref()).map(String::as_str),
-            None | Some("substances")
-        ) || file.picture.as_ref().and_then(|p| p.show.as_ref()).is_some_and(|s| self.names.contains(&s.value));
+        let substances =
+            matches!(
+                file.picture.as_ref().and_then(|p| p.show.as_deref()).map(String::as_str),
+                None | Some("substances")
+            ) || file.picture.as_ref().and_then(|p| p.show.as_ref()).is_some_and(|s| self.names.contains(&s.value));
         let wrong = match (self.d, substances && !self.names.is_empty()) {
             (2, _) => Some("2D pictures have no camera"),
             (_, false) => Some("a camera sees substances only"),
@@ -125,7 +126,8 @@ impl Resolver<'_> {
 
     fn lights(&mut self, file: &scene::SceneFile) -> Vec<Light> {
         let Some(typed) = &file.light else {
-            let sun = |towards, color, strength| Light { source: LightSource::Sun(towards), color, strength, size: 2.0 };
+            let sun =
+                |towards, color, strength| Light { source: LightSource::Sun(towards), color, strength, size: 2.0 };
             return vec![
                 sun([-0.7, 0.8, 0.35], [0xff, 0xf3, 0xe2], 1.65),
                 sun([0.75, 0.3, -0.75], [0xce, 0xe5, 0xff], 0.75),
@@ -170,13 +172,7 @@ impl Resolver<'_> {
         lights
     }
 
-    fn render(
-        &mut self,
-        file: &scene::SceneFile,
-        grid: &Grid,
-        substances: &[Substance],
-        sources: &[Source],
-    ) -> Render {
+    fn render(&mut self, file: &scene::SceneFile, grid: &Grid, substances: &[Substance], sources: &[Source]) -> Render {
         let default = scene::Render::default();
         let r = file.render.as_deref().unwrap_or(&default);
         let quality = r.quality.as_deref().copied().unwrap_or(Quality::Final);

@@ -308,7 +308,11 @@ impl Resolver<'_> {
         }
         if points.len() < 3 {
             self.problems
-                .error(typed.span, format!("`{key}` has {}; an outline needs 3", entries(points.len())), "too few points")
+                .error(
+                    typed.span,
+                    format!("`{key}` has {}; an outline needs 3", entries(points.len())),
+                    "too few points",
+                )
                 .help("for example [[0.0, 0.0], [1.0, 0.0], [0.5, 1.0]]");
             return None;
         }

@@ -14,7 +14,9 @@ impl Resolver<'_> {
             let fits: Vec<f64> = grid.cells.iter().map(|&n| n as f64 * h[0]).collect();
             self.problems
                 .error(size, format!("cells of smoke must be cubes, but are {h:?} m"), "not in proportion to `cells`")
-                .help(format!("with these `cells`, size = {fits:?} makes cubes; without `size` they are cubes as well"));
+                .help(format!(
+                    "with these `cells`, size = {fits:?} makes cubes; without `size` they are cubes as well"
+                ));
         }
         let default = scene::Smoke::default();
         let s = file.smoke.as_deref().unwrap_or(&default);

@@ -84,9 +84,9 @@ impl Resolver<'_> {
     fn does_something(&mut self, s: &Spanned<scene::Source>, key: &str) {
         let idle = s.set.is_none() && s.rate.is_none() && s.velocity.is_none();
         if idle && s.sink.is_none() && s.expansion.is_none() {
-            self.problems.error(s.span, format!("`{key}` emits nothing"), "this source").help(
-                "say what it does: set = { density = 1.0 }, rate = { density = 2.0 } or velocity = [0.0, 1.0]",
-            );
+            self.problems
+                .error(s.span, format!("`{key}` emits nothing"), "this source")
+                .help("say what it does: set = { density = 1.0 }, rate = { density = 2.0 } or velocity = [0.0, 1.0]");
         }
     }
 
@@ -99,9 +99,7 @@ impl Resolver<'_> {
                 true => "the scene has no [[object]]".to_owned(),
                 false => did_you_mean(name, &names, "objects"),
             };
-            self.problems
-                .error(name.span, format!("there is no object `{}`", short(name)), "not an object")
-                .help(help);
+            self.problems.error(name.span, format!("there is no object `{}`", short(name)), "not an object").help(help);
         }
         found
     }

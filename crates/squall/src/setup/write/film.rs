@@ -71,7 +71,11 @@ impl Setup {
 fn camera_key(k: &CameraKey) -> Vec<String> {
     let mut parts = vec![format!("yaw = {:?}", k.yaw), format!("pitch = {:?}", k.pitch)];
     parts.extend(k.distance.map(|d| format!("distance = {d:?}")));
-    parts.extend([format!("target = {}", list(&k.target)), format!("fov = {:?}", k.fov), format!("roll = {:?}", k.roll)]);
+    parts.extend([
+        format!("target = {}", list(&k.target)),
+        format!("fov = {:?}", k.fov),
+        format!("roll = {:?}", k.roll),
+    ]);
     parts
 }
 
