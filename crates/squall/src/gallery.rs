@@ -47,7 +47,11 @@ macro_rules! meshes {
     };
 }
 
-const MESHES: &[(&str, &[u8])] = meshes! {};
+const MESHES: &[(&str, &[u8])] = meshes! {
+    "knot.ply"
+    "propeller.obj"
+    "star.ply"
+};
 
 /// The files that scenes of the gallery name.
 pub fn assets() -> Assets {

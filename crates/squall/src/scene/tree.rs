@@ -182,6 +182,8 @@ pub(crate) fn apply_override(root: &mut Node, text: &str, source: usize, problem
                 let list = path[..key_span.start].trim_end_matches(['.', ' ']);
                 let message = format!("there is no entry {key} in `{list}`");
                 problems.error(key_span, message, "no such entry").help(format!("the scene has no [[{list}]] yet"));
+                // A list without entries is right as it is: nothing more is to be said about it.
+                at.value = Value::List(Vec::new());
                 return;
             }
             Value::Table(entries) => {
