@@ -62,7 +62,10 @@ fn set<const D: usize, T: Number>(field: &mut Field<D, T>, f: impl Fn([f64; D]) 
 }
 
 /// The open part of every face beside solids given by a distance, in cells, negative inside; faces are sampled.
-fn open_beside<const D: usize, T: Number>(layout: &Layout<D>, distance: impl Fn([f64; D]) -> f64 + Sync) -> VectorField<D, T> {
+fn open_beside<const D: usize, T: Number>(
+    layout: &Layout<D>,
+    distance: impl Fn([f64; D]) -> f64 + Sync,
+) -> VectorField<D, T> {
     const SAMPLES: usize = 4;
     let open = |a: usize, i: [isize; D]| {
         let count = SAMPLES.pow(D as u32 - 1);

@@ -145,13 +145,19 @@ fn a_symmetric_plume_stays_symmetric() {
             let r = sim.step(1.0 / 60.0).unwrap();
             let zero = (-grid.origin[0] * 32.0).round() as isize;
             let mut worst = [0.0f32; 3];
-            for y in -30..60 { for x in 0..31 {
-                let f = |f: &squall_core::Field<2>, x: isize| f.get_signed([x, zero + y]);
-                worst[0] = worst[0].max((f(&sim.substances[0].field, zero + x) - f(&sim.substances[0].field, zero - 1 - x)).abs());
-                worst[1] = worst[1].max((f(&sim.velocity()[0], zero + x) + f(&sim.velocity()[0], zero - x)).abs());
-                worst[2] = worst[2].max((f(&sim.velocity()[1], zero + x) - f(&sim.velocity()[1], zero - 1 - x)).abs());
-            } }
-            if step < 20 || step % 10 == 0 { println!("{step}: {worst:?} {} it {} {:?}", sim.layout().cell_count(), r.pressure.iterations, r.cfl); }
+            for y in -30..60 {
+                for x in 0..31 {
+                    let f = |f: &squall_core::Field<2>, x: isize| f.get_signed([x, zero + y]);
+                    worst[0] = worst[0]
+                        .max((f(&sim.substances[0].field, zero + x) - f(&sim.substances[0].field, zero - 1 - x)).abs());
+                    worst[1] = worst[1].max((f(&sim.velocity()[0], zero + x) + f(&sim.velocity()[0], zero - x)).abs());
+                    worst[2] =
+                        worst[2].max((f(&sim.velocity()[1], zero + x) - f(&sim.velocity()[1], zero - 1 - x)).abs());
+                }
+            }
+            if step < 20 || step % 10 == 0 {
+                println!("{step}: {worst:?} {} it {} {:?}", sim.layout().cell_count(), r.pressure.iterations, r.cfl);
+            }
         }
         let density = &sim.substances[0].field;
         // The cell whose lower corner is the origin of coordinates.
