@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::IsTerminal;
 
 use miette::{Diagnostic, MietteHandlerOpts, Report};
+use squall::build::BuildError;
 use squall::{RunError, SceneError};
 use squall_io::{CheckpointError, FolderError, IoError};
 
@@ -88,15 +89,25 @@ impl From<IoError> for Failure {
     }
 }
 
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Self {
+        let code = if let CheckpointError::Io(e) = &error { io_code(e) } else { Code::Input };
+        Self::new(code, error.to_string(), None)
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let code = match &error {
-            RunError::Memory { .. } | RunError::Disk { .. } | RunError::Build(_) => Code::Budget,
+            RunError::Memory { .. } | RunError::Disk { .. } | RunError::Build(BuildError::OutOfMemory(_)) => {
+                Code::Budget
+            }
             RunError::Folder(FolderError::Io(e)) | RunError::Checkpoint(CheckpointError::Io(e)) | RunError::Io(e) => {
                 io_code(e)
             }
             // The wrong folder was named, or `--overwrite` forgotten.
-            RunError::Folder(_) => Code::Usage,
+            RunError::Folder(_) | RunError::NoVolumes { .. } | RunError::OtherPhysics { .. } => Code::Usage,
+            RunError::Build(BuildError::Mesh { .. }) | RunError::NoField { .. } => Code::Input,
             RunError::Checkpoint(_) | RunError::Picture(_) => Code::Input,
             RunError::Busy { .. } | RunError::MissingFrame { .. } | RunError::Movie(_) => Code::Io,
             RunError::NotFinite(_) | RunError::NotConverged { .. } | RunError::TooManySteps { .. } => Code::Numerical,

@@ -7,7 +7,7 @@ mod progress;
 mod scene;
 
 use clap::{ArgAction, Parser, Subcommand};
-use commands::{bench, check, completions, new, run, scenes, schema};
+use commands::{bench, check, completions, info, new, render, run, scenes, schema};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,6 +16,7 @@ Examples:
   squall new storm                       a commented scene of your own, storm.toml
   squall check storm.toml                is it right, and what will it take?
   squall run storm.toml --set solver.cfl=1 --set picture.map=ice
+  squall render out/storm --set camera.turntable=6    other pictures of the same run
 
 Exit codes:
   0 done            3 bad input: scene, checkpoint       6 numerical failure
@@ -40,8 +41,12 @@ struct Cli {
 enum Command {
     /// Run a scene: frames, a movie, logs
     Run(run::Args),
+    /// Take the pictures of a finished run again, without simulating
+    Render(render::Args),
     /// Check a scene and show every value that will be used
     Check(check::Args),
+    /// Show what is in volumes and checkpoints
+    Info(info::Args),
     /// List the scenes of the gallery, or print one
     Scenes(scenes::Args),
     /// Write a commented scene to start from
@@ -68,7 +73,9 @@ fn main() -> std::process::ExitCode {
     output::start_logging(voice);
     let result = match command {
         Command::Run(args) => run::run(&args, voice),
+        Command::Render(args) => render::run(&args, voice),
         Command::Check(args) => check::run(&args, voice),
+        Command::Info(args) => info::run(&args),
         Command::Scenes(args) => scenes::run(&args),
         Command::New(args) => new::run(&args, voice),
         Command::Schema => schema::run(),

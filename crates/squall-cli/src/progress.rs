@@ -32,6 +32,8 @@ pub struct Progress {
     first: f64,
     /// Mean seconds per step, recent ones counting most.
     pace: f64,
+    /// Cells of the last step.
+    cells: u64,
 }
 
 impl Progress {
@@ -47,7 +49,7 @@ impl Progress {
             }
             _ => Form::Lines { next: Instant::now() + Duration::from_secs_f64(LINE_SECONDS) },
         };
-        Self { form, last: 0, frame_steps: 0, begun: Instant::now(), first: 0.0, pace: 0.0 }
+        Self { form, last: 0, frame_steps: 0, begun: Instant::now(), first: 0.0, pace: 0.0, cells: 0 }
     }
 
     /// Removes the bar.
@@ -61,19 +63,22 @@ impl Progress {
     fn status(&self, frame: u64, at: f64) -> String {
         let share = (at - self.first) / (self.last as f64 - self.first).max(1e-9);
         let left = self.begun.elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-9);
-        format!(
-            "frame {frame}/{}, sub-step {}, {} per step, {} left",
-            self.last,
-            self.frame_steps,
-            seconds(self.pace),
-            seconds(left.ceil())
-        )
+        let steps = match self.frame_steps {
+            0 => String::new(),
+            n => format!(", sub-step {n}, {} per step of {} cells", seconds(self.pace), count(self.cells)),
+        };
+        format!("frame {frame}/{}{steps}, {} left", self.last, seconds(left.ceil()))
     }
 
-    fn step(&mut self, frame: u64, progress: f64, spent: f64) {
+    fn step(&mut self, frame: u64, progress: f64, spent: f64, cells: u64) {
         self.frame_steps += 1;
         self.pace = if self.pace == 0.0 { spent } else { 0.9 * self.pace + 0.1 * spent };
-        let at = (frame - 1) as f64 + progress;
+        self.cells = cells;
+        self.advance(frame, (frame - 1) as f64 + progress);
+    }
+
+    /// Shows how far the run is.
+    fn advance(&mut self, frame: u64, at: f64) {
         let status = self.status(frame, at);
         match &mut self.form {
             Form::Bar(bar) => {
@@ -109,9 +114,15 @@ impl Observer for Progress {
             }
             Event::Step { step, frame, progress, seconds, report } => {
                 tracing::debug!(step, frame, dt = report.dt, cfl = report.cfl, divergence = report.relative_divergence);
-                self.step(*frame, *progress, *seconds);
+                self.step(*frame, *progress, *seconds, report.cells);
             }
-            Event::Picture { .. } => self.frame_steps = 0,
+            Event::Picture { frame, .. } => {
+                // Where nothing is simulated, pictures are all that happens.
+                if self.frame_steps == 0 {
+                    self.advance(*frame, *frame as f64);
+                }
+                self.frame_steps = 0;
+            }
             Event::Frame { frame, path } => tracing::info!(frame, path = %path.display(), "written"),
             Event::Checkpoint { frame, step } => tracing::info!(frame, step, "checkpoint"),
             Event::Movie { done, of } => {
@@ -122,6 +133,15 @@ impl Observer for Progress {
             Event::Notice(text) => tracing::warn!("{text}"),
             _ => {}
         }
+    }
+}
+
+/// A number of cells for people.
+fn count(n: u64) -> String {
+    match n as f64 {
+        n if n >= 1e6 => format!("{:.1} M", n / 1e6),
+        n if n >= 1e3 => format!("{:.0} k", n / 1e3),
+        n => format!("{n}"),
     }
 }
 
@@ -136,7 +156,7 @@ fn json(event: &Event<'_>, last: u64, every_step: bool) -> Option<serde_json::Va
             serde_json::json!({ "event": "started", "first": first, "last": last, "resumed_from": resumed_from })
         }
         Event::Step { step, frame, seconds, report, .. } if every_step => serde_json::json!({
-            "event": "step", "step": step, "frame": frame, "seconds": seconds, "dt": report.dt, "cfl": report.cfl,
+            "event": "step", "step": step, "frame": frame, "seconds": seconds, "dt": report.dt, "cfl": report.cfl, "cells": report.cells,
             "relative_divergence": report.relative_divergence,
         }),
         Event::Frame { frame, path } => {

@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use squall::scene::MAX_BYTES;
-use squall::{Scene, Setup, gallery};
+use squall::{Assets, Scene, Setup, gallery};
 
 use crate::Voice;
 use crate::exit::{Code, Failure};
@@ -25,6 +25,9 @@ pub struct SceneArgs {
     /// Finer or coarser cells in the same box: 0.5 halves the cells along each axis, for a quick look
     #[arg(long, value_name = "FACTOR", value_parser = parse_scale, help_heading = "Changes to the scene")]
     scale: Option<f64>,
+    /// Folder of the meshes that the scene names [default: the folder of the scene]
+    #[arg(long, value_name = "DIR", help_heading = "Changes to the scene")]
+    asset_root: Option<PathBuf>,
 }
 
 fn parse_scale(text: &str) -> Result<f64, String> {
@@ -36,28 +39,37 @@ fn parse_scale(text: &str) -> Result<f64, String> {
 pub struct Loaded {
     pub name: String,
     pub setup: Setup,
+    /// The files that it may name.
+    pub assets: Assets,
 }
 
 impl SceneArgs {
     /// Reads the scene; tells its warnings.
     pub fn load(&self, voice: Voice) -> Result<Loaded, Failure> {
-        let (name, file, text) = find(&self.scene)?;
+        let Found { name, file, text, assets } = find(&self.scene)?;
+        let assets = self.asset_root.as_ref().map_or(assets, Assets::folder);
+        let read = |changes: &[String]| Scene::parse(&file, &text, changes)?.with_assets(assets.clone()).setup();
         let mut changes = self.set.clone();
         changes.extend(self.frames.map(|n| format!("time.frames={n}")));
-        let (mut setup, mut warnings) = Scene::parse(&file, &text, &changes)?.setup()?;
+        let (mut setup, mut warnings) = read(&changes)?;
         if let Some(factor) = self.scale {
             // Through the parser again, so that whatever depends on the cells is worked out anew.
             let cells = setup.grid.cells.iter().map(|&n| (n as f64 * factor).round().max(1.0) as u64);
             changes.push(format!("grid.cells={:?}", cells.collect::<Vec<_>>()));
             changes.push(format!("grid.size={:?}", setup.grid.size));
-            (setup, warnings) = Scene::parse(&file, &text, &changes)?.setup()?;
+            (setup, warnings) = read(&changes)?;
         }
         if !voice.quiet {
             for warning in warnings {
                 eprintln!("{:?}", miette::Report::new(warning));
             }
         }
-        Ok(Loaded { name, setup })
+        Ok(Loaded { name, setup, assets })
+    }
+
+    /// The folder of a finished run, if that is what was named.
+    pub fn folder(&self) -> Option<&Path> {
+        Some(Path::new(&self.scene)).filter(|path| path.is_dir())
     }
 
     /// The same arguments as they would be typed.
@@ -65,20 +77,38 @@ impl SceneArgs {
         let mut words = vec![self.scene.clone()];
         words.extend(self.set.iter().flat_map(|s| ["--set".to_owned(), s.clone()]));
         words.extend(self.frames.iter().flat_map(|n| ["--frames".to_owned(), n.to_string()]));
+        words.extend(self.asset_root.iter().flat_map(|d| ["--asset-root".to_owned(), d.display().to_string()]));
         words.extend(self.scale.iter().flat_map(|f| ["--scale".to_owned(), f.to_string()]));
         words
     }
 }
 
-/// Name, file name and text of a scene. A file wins over the gallery.
-fn find(scene: &str) -> Result<(String, String, String), Failure> {
+/// A scene before it is read.
+struct Found {
+    name: String,
+    /// What messages call it.
+    file: String,
+    text: String,
+    assets: Assets,
+}
+
+/// A file wins over the gallery. The folder of a run holds the scene that it was computed by.
+fn find(scene: &str) -> Result<Found, Failure> {
     let path = Path::new(scene);
+    let stem = |path: &Path| path.file_stem().map_or_else(|| "scene".into(), |s| s.to_string_lossy().into_owned());
     if path.is_file() {
-        let name = path.file_stem().map_or_else(|| "scene".into(), |s| s.to_string_lossy().into_owned());
-        return Ok((name, scene.to_owned(), read(path)?));
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let assets = Assets::folder(folder);
+        return Ok(Found { name: stem(path), file: scene.to_owned(), text: read(path)?, assets });
+    }
+    let inside = path.join("scene.toml");
+    if inside.is_file() {
+        let (file, text) = (inside.display().to_string(), read(&inside)?);
+        return Ok(Found { name: stem(path), file, text, assets: Assets::folder(path) });
     }
     if let Some(found) = gallery::find(scene) {
-        return Ok((found.name.to_owned(), format!("{scene} (gallery)"), found.text.to_owned()));
+        let (name, file) = (found.name.to_owned(), format!("{scene} (gallery)"));
+        return Ok(Found { name, file, text: found.text.to_owned(), assets: gallery::assets() });
     }
     let help = match (path.is_dir(), gallery::nearest(scene)) {
         (true, _) => "it is a folder: name the scene file in it".to_owned(),

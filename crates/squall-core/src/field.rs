@@ -180,8 +180,25 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     }
 
     /// The value of a cell, of a ghost cell, or of the background where no tile is.
+    #[inline]
     pub fn get_signed(&self, index: [isize; D]) -> T {
         self.data[self.layout.offset(index)]
+    }
+
+    /// Sets the value of a cell; where no tile is, nothing.
+    pub(crate) fn set_signed(&mut self, index: [isize; D], value: T) {
+        let width = self.layout.cells()[0] as isize;
+        let exists = self.layout.as_tiles().is_none_or(|t| t.find(index.map(|i| i.div_euclid(width) as i32)).is_some());
+        if exists {
+            let at = self.layout.offset(index);
+            self.data_mut()[at] = value;
+        }
+    }
+
+    /// The value of a cell no further than a tile's width from a row, or of the background where no tile is.
+    #[inline]
+    pub(crate) fn get_near(&self, row: Row<'_, D>, index: [isize; D]) -> T {
+        self.data[self.layout.offset_near(row, index).unwrap_or(SLACK)]
     }
 
     /// Sets everything, ghost cells included, to one value.
@@ -265,7 +282,7 @@ impl<const D: usize> Field<D> {
                 *v = f(grid.position(at, index)) as Real;
             }
         });
-        self.set_last_faces(grid, &f);
+        self.set_last(|index| Some(f(grid.position(at, index.map(|i| i as isize))) as Real));
         self.fill_halo();
     }
 }

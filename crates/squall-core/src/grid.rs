@@ -64,6 +64,16 @@ pub enum At {
     Center,
     /// The centre of the lower face across this axis.
     Face(usize),
+    /// The lower corner.
+    Node,
+}
+
+impl At {
+    /// Whether values lie on the lower side of their cells across axis `a`: then an end of that axis has values on it.
+    #[inline]
+    pub fn on_lower_side(self, a: usize) -> bool {
+        self == At::Face(a) || self == At::Node
+    }
 }
 
 /// What a field does at the two ends of one axis.
@@ -139,7 +149,7 @@ impl<const D: usize> Grid<D> {
     /// Where the value of cell `index` lives, in metres.
     pub fn position(&self, at: At, index: [isize; D]) -> [f64; D] {
         std::array::from_fn(|a| {
-            let shift = if at == At::Face(a) { 0.0 } else { 0.5 };
+            let shift = if at.on_lower_side(a) { 0.0 } else { 0.5 };
             self.origin[a] + (index[a] as f64 + shift) * self.spacing[a]
         })
     }

@@ -3,7 +3,7 @@
 use crate::Real;
 use crate::field::{Field, Pad};
 use crate::grid::{At, Axis, End, Ends, Grid, Side};
-use crate::layout::{HALO, Layout, SLACK};
+use crate::layout::{HALO, Layout, Row, SLACK};
 use crate::rows;
 use rayon::prelude::*;
 
@@ -121,7 +121,7 @@ impl<const D: usize> Field<D> {
 
     /// Gives a staggered field its first and last face on a bounded axis of its own: what the end prescribes, or the value
     /// of the next face inside.
-    pub fn set_end_faces(&mut self) {
+    pub fn finish_end_faces(&mut self) {
         let At::Face(a) = self.at() else { return };
         let Ends::Bounded { lo, hi } = self.ends()[a] else { return };
         let n = self.cells()[a] as isize;
@@ -132,19 +132,6 @@ impl<const D: usize> Field<D> {
             }
         }
         self.ghosts_filled = false;
-    }
-
-    /// [`Field::set_end_faces`] where the end prescribes a value.
-    pub(crate) fn set_end_faces_if_given(&mut self) {
-        let At::Face(a) = self.at() else { return };
-        let Ends::Bounded { lo, hi } = self.ends()[a] else { return };
-        let n = self.cells()[a] as isize;
-        for (end, at) in [(lo, 0), (hi, n)] {
-            if let End::Value(b) = end {
-                self.set_slab(a, at, |_| b);
-                self.ghosts_filled = false;
-            }
-        }
     }
 
     /// `face += mean of the centred values on both sides`, the last face included. Needs the ghosts of `cells`.
@@ -201,21 +188,110 @@ impl<const D: usize> Field<D> {
         }
     }
 
-    /// Sets the last faces of a staggered field on a bounded axis, which are stored behind the cells.
-    pub(crate) fn set_last_faces(&mut self, grid: &Grid<D>, f: &impl Fn([f64; D]) -> f64) {
-        let (At::Face(a), layout) = (self.at(), self.layout().clone()) else { return };
+    /// Face after the pressure solve, for values on the faces across axis `a`, the last one included:
+    /// `face -= (q(i) - q(i - e_a)) / h` where the face is open, at least in part; the solid's velocity where it is not.
+    /// Needs the ghosts of `q`, and the last faces of `open` and `solid`. `near` says which rows have a face that is not
+    /// wide open.
+    pub(crate) fn subtract_open_gradient(
+        &mut self,
+        q: &Field<D>,
+        (a, h): (usize, f64),
+        open: &Field<D>,
+        solid: &Field<D>,
+        near: impl Fn(Row<'_, D>) -> bool + Sync,
+    ) {
+        let inv_h = (1.0 / h) as Real;
+        let settled = |u: Real, low: Real, high: Real, open: Real, solid: Real| {
+            if open > 0.0 { u - inv_h * (high - low) } else { solid }
+        };
+        self.par_rows(|row, face| {
+            let mut pad = Pad::default();
+            let (low, high) = (q.down(row, a, &mut pad), q.row(row));
+            if near(row) {
+                let (open, solid) = (open.row(row), solid.row(row));
+                for x in 0..face.len() {
+                    face[x] = settled(face[x], low[x], high[x], open[x], solid[x]);
+                }
+            } else {
+                for x in 0..face.len() {
+                    face[x] -= inv_h * (high[x] - low[x]);
+                }
+            }
+        });
+        if let Ends::Bounded { hi: End::Flat, .. } = self.ends()[a] {
+            let n = self.cells()[a] as isize;
+            let layout = self.layout().clone();
+            let below = layout.stride()[a];
+            slab_runs(&layout, a, n, |start, run| {
+                for at in start..start + run {
+                    let (low, high) = (q.data[at - below], q.data[at]);
+                    self.data[at] = settled(self.data[at], low, high, open.data[at], solid.data[at]);
+                }
+            });
+        }
+    }
+
+    /// [`Field::subtract_face_gradient`] where faces are open, at least in part; others stay as they are.
+    pub(crate) fn subtract_gradient_where_open(&mut self, q: &Field<D>, (a, h): (usize, f64), open: &Field<D>) {
+        let inv_h = (1.0 / h) as Real;
+        self.par_rows(|row, face| {
+            let mut pad = Pad::default();
+            let (low, high, open) = (q.down(row, a, &mut pad), q.row(row), open.row(row));
+            for x in 0..face.len() {
+                face[x] -= if open[x] > 0.0 { inv_h * (high[x] - low[x]) } else { 0.0 };
+            }
+        });
+        if let Ends::Bounded { hi: End::Flat, .. } = self.ends()[a] {
+            let (n, layout) = (self.cells()[a] as isize, self.layout().clone());
+            let below = layout.stride()[a];
+            slab_runs(&layout, a, n, |start, run| {
+                for at in (start..start + run).filter(|&at| open.data[at] > 0.0) {
+                    self.data[at] -= inv_h * (q.data[at] - q.data[at - below]);
+                }
+            });
+        }
+    }
+
+    /// Gives the faces on both ends of a staggered field's own axis what the ends prescribe, if they do.
+    pub fn set_end_faces(&mut self) {
+        let At::Face(a) = self.at() else { return };
+        let Ends::Bounded { lo, hi } = self.ends()[a] else { return };
+        self.ghosts_filled = false;
+        for (i, end) in [(0, lo), (self.cells()[a] as isize, hi)] {
+            if let End::Value(b) = end {
+                self.set_slab(a, i, |_| b);
+            }
+        }
+    }
+
+    /// Sets the values that lie on the far ends of the box and are stored behind the cells, by their index: the last
+    /// faces of a staggered field, the last corners of one at nodes. `None` leaves a value as it is.
+    pub(crate) fn set_last(&mut self, f: impl Fn([usize; D]) -> Option<Real>) {
+        let (layout, at) = (self.layout().clone(), self.at());
         if layout.as_tiles().is_some() {
             return;
         }
-        let n = self.cells()[a];
-        for row in (0..layout.rows()).map(|r| layout.row(r)).filter(|row| a == 0 || row.index[a] == 0) {
-            let mut index = row.index;
-            index[a] = n as isize;
-            for x in if a == 0 { n..n + 1 } else { 0..self.cells()[0] } {
-                index[0] = x as isize;
-                self.data[layout.offset(index)] = f(grid.position(At::Face(a), index)) as Real;
+        for a in (0..D).filter(|&a| at.on_lower_side(a)) {
+            // Indices along the other axes; corners beyond an axis that had its turn are done.
+            let mut count = layout.cells();
+            count[a] = 1;
+            for b in a + 1..D {
+                count[b] += at.on_lower_side(b) as usize;
+            }
+            for i in 0..count.iter().product() {
+                let mut rest: usize = i;
+                let mut index = count.map(|n| {
+                    let i = rest % n;
+                    rest /= n;
+                    i
+                });
+                index[a] = layout.cells()[a];
+                if let Some(value) = f(index) {
+                    self.data[layout.offset(index.map(|i| i as isize))] = value;
+                }
             }
         }
+        self.ghosts_filled = false;
     }
 
     /// Sets the values with index `i` along axis `a` from their places in memory.
@@ -230,7 +306,7 @@ impl<const D: usize> Field<D> {
 
     fn fill_axis(&mut self, a: usize) {
         let n = self.cells()[a] as isize;
-        let (ghosts, count) = Ghost::of(n, self.ends()[a], self.at() == At::Face(a));
+        let (ghosts, count) = Ghost::of(n, self.ends()[a], self.at().on_lower_side(a));
         let ghosts = &ghosts[..count];
         if a == 0 {
             // Ghosts of both ends while a row is in the cache. Rows of ghosts get theirs from the other axes.

@@ -53,7 +53,7 @@ impl<const D: usize> PartialEq for Layout<D> {
     }
 }
 
-/// A set of tiles, in Morton order, with a table of neighbours.
+/// A set of tiles, sorted, with a table of neighbours.
 #[derive(Debug)]
 pub struct Tiles<const D: usize> {
     /// Place of each tile, in tiles from cell 0. Its values are those of slot `index + 1`; slot 0 is the background.
@@ -276,6 +276,15 @@ impl<const D: usize> Layout<D> {
         }
     }
 
+    /// The number `r` for which `layout.row(r)` is this row. The row must be one of the layout's, not a shifted one.
+    #[inline]
+    pub fn row_number(&self, row: Row<'_, D>) -> usize {
+        let width = tile_width::<D>() as isize;
+        let local = |a: usize| if row.on_tiles() { row.index[a] & (width - 1) } else { row.index[a] } as usize;
+        let within = (1..D).rev().fold(0, |r, a| r * self.cells[a] + local(a));
+        within + row.tile().map_or(0, |t| t * self.rows_per_part())
+    }
+
     /// Where the value of a cell lies. In a box, ghost cells have indices below 0 or from the cell count on; where no tile
     /// is, it is the background's.
     #[inline]
@@ -290,6 +299,20 @@ impl<const D: usize> Layout<D> {
         let width = self.cells[0] as isize;
         let slot = tiles.slot(index.map(|i| i.div_euclid(width) as i32));
         self.in_slot(slot, index.map(|i| i.rem_euclid(width)))
+    }
+
+    /// Where the value of a cell lies that is no further than a tile's width from a row. `None`: no tile is there.
+    #[inline]
+    pub(crate) fn offset_near(&self, row: Row<'_, D>, index: [isize; D]) -> Option<usize> {
+        let Some(around) = row.around() else { return Some(self.offset(index)) };
+        let width = self.cells[0] as isize;
+        let mut n = 0;
+        for a in (0..D).rev() {
+            let tiles_away = index[a].div_euclid(width) - row.index[a].div_euclid(width);
+            debug_assert!(tiles_away.abs() <= 1, "near means within the tiles beside");
+            n = 3 * n + (tiles_away + 1) as usize;
+        }
+        (around[n] != 0).then(|| self.in_slot(around[n], index.map(|i| i.rem_euclid(width))))
     }
 
     #[inline]
@@ -465,15 +488,9 @@ impl<'a, const D: usize> Walk<'a, D> {
 /// Coordinates of tiles lie within this far of zero: 2^20 tiles are 16 million cells.
 const REACH: i64 = 1 << 20;
 
-/// The bits of the coordinates, interleaved, so that tiles that are close in space are mostly close in memory. Tiles
-/// further than `REACH` away share the key of the last one within; the fluid has left the world there.
+/// What tiles are sorted by: z, then y, then x, so that the order does not depend on where they are. Tiles further than
+/// `REACH` away share the key of the last one within; the fluid has left the world there.
 fn key<const D: usize>(coords: [i32; D]) -> u64 {
-    let mut key = 0;
-    for a in 0..D {
-        let c = (coords[a] as i64).clamp(-REACH, REACH - 1) + REACH;
-        for bit in 0..21 {
-            key |= (c as u64 >> bit & 1) << (bit * D + a);
-        }
-    }
-    key
+    let place = |a: usize| ((coords[a] as i64).clamp(-REACH, REACH - 1) + REACH) as u64;
+    (0..D).rev().fold(0, |key, a| key << 21 | place(a))
 }

@@ -56,7 +56,7 @@
 //!
 //! * SI units: metres, seconds. Whatever decays or is emitted is a rate per second.
 //! * Axes are x, y, z; **y points up** in 2D and in 3D. Cell 0 begins at the origin of the grid.
-//! * A value lives at the centre of its cell or on its lower face ([`At`]); the field knows which.
+//! * A value lives at the centre of its cell, on a lower face or at the lower corner ([`At`]); the field knows which.
 //! * Ghost cells hold the boundary conditions. Who needs them fills them first ([`Field::fill_halo`], free if it was done).
 //! * 2D and 3D are one source: `const D: usize`.
 //! * The same input gives the same bits, on any number of threads and on every instruction set.
@@ -71,6 +71,7 @@
 //! | [`ops`] | divergence, sums, maxima |
 //! | [`poisson`], [`diffuse`], [`mod@project`] | direct solvers, diffusion, the divergence-free part of a field |
 //! | [`force`], [`shape`] | what acts on a fluid, what is inside of what |
+//! | [`solid`] | obstacles: open parts of faces, flow and smoke around them |
 //! | [`model`] | whole time steps |
 //! | [`clock`], [`report`], [`sim`], [`volume`] | time, what happened, what others see |
 
@@ -91,6 +92,7 @@ pub mod rows;
 pub mod sample;
 pub mod shape;
 pub mod sim;
+pub mod solid;
 pub mod trace;
 pub mod volume;
 

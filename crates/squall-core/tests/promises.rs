@@ -103,12 +103,10 @@ fn vortices_on_open_sides_do_not_feed_themselves() {
             region: Region::new(&grid, 0.015, inside),
             supply: Vec::new(),
             velocity: Some([speed, 0.0]),
-            flicker: 0.0,
-            flicker_scale: (1.0, 1.0),
-            seed: 0,
+            flicker: None,
         }));
     }
-    let field = NoiseField::swirls(&grid, 0.08, 0.25, 3).unwrap();
+    let field = NoiseField::swirls(&grid, 0.08, 0.25, 3);
     sim.forces.push(Box::new(Noise { field, strength: 0.25, substance: None }));
     let mut fastest: f64 = 0.0;
     while sim.clock().time < 6.0 {
@@ -133,7 +131,7 @@ fn plume<const D: usize>(cells: [usize; D], options: Options) -> StableFluids<D>
     heat.dissipation = 0.1;
     sim.substances.push(heat);
     sim.forces.push(Box::new(Buoyancy { substance: 0, strength: 5.0, ambient: 0.0 }));
-    let field = NoiseField::swirls(&grid, 0.2, 0.25, 3).unwrap();
+    let field = NoiseField::swirls(&grid, 0.2, 0.25, 3);
     sim.forces.push(Box::new(Noise { field, strength: 1.0, substance: Some(0) }));
     sim
 }

@@ -109,7 +109,7 @@ fn hot_smoke_rises_heavy_smoke_falls_and_neutral_smoke_stays() {
             let (down, _) = moved_up(grid, center, -2.0);
             let (still, speed) = moved_up(grid, center, 0.0);
             assert!(up > 0.1, "{D}D: hot smoke moved by {up}");
-            // Up and down are mirror images.
+            // Up and down are mirror images, up to the solver's tolerance.
             assert!((up + down).abs() < 1e-3, "{D}D: {up} up, {down} down");
             assert!(still.abs() < 1e-6 && speed < 1e-12, "{D}D: neutral smoke moved by {still} at {speed}");
         }
@@ -140,24 +140,11 @@ fn a_symmetric_plume_stays_symmetric() {
         unbounded::<2>(1.0 / 32.0),
         Grid { origin: [-1.0, -0.5], spacing: [1.0 / 32.0; 2], ..Grid::walled([64, 96], Side::Open) },
     ] {
-        let mut sim = plume(grid, [0.0, 0.0], Options::default());
-        for step in 0..100 {
-            let r = sim.step(1.0 / 60.0).unwrap();
-            let zero = (-grid.origin[0] * 32.0).round() as isize;
-            let mut worst = [0.0f32; 3];
-            for y in -30..60 {
-                for x in 0..31 {
-                    let f = |f: &squall_core::Field<2>, x: isize| f.get_signed([x, zero + y]);
-                    worst[0] = worst[0]
-                        .max((f(&sim.substances[0].field, zero + x) - f(&sim.substances[0].field, zero - 1 - x)).abs());
-                    worst[1] = worst[1].max((f(&sim.velocity()[0], zero + x) + f(&sim.velocity()[0], zero - x)).abs());
-                    worst[2] =
-                        worst[2].max((f(&sim.velocity()[1], zero + x) - f(&sim.velocity()[1], zero - 1 - x)).abs());
-                }
-            }
-            if step < 20 || step % 10 == 0 {
-                println!("{step}: {worst:?} {} it {} {:?}", sim.layout().cell_count(), r.pressure.iterations, r.cfl);
-            }
+        // When tiles appear on one side a step earlier than on the other, by rounding, the pressures differ by the solver's
+        // tolerance.
+        let mut sim = plume(grid, [0.0, 0.0], Options { tolerance: 1e-6, ..Options::default() });
+        for _ in 0..100 {
+            sim.step(1.0 / 60.0).unwrap();
         }
         let density = &sim.substances[0].field;
         // The cell whose lower corner is the origin of coordinates.
@@ -186,12 +173,7 @@ fn far_away_everything_is_the_same() {
     };
     let ((here, cells), (there, cells_there)) = (result(0.0), result(1000.0));
     assert_eq!(cells, cells_there);
-    // Tiles may lie in another order in memory; the same values are there.
-    let sorted = |mut v: Vec<f32>| {
-        v.sort_by(f32::total_cmp);
-        v
-    };
-    assert!(sorted(here) == sorted(there), "a thousand metres away smoke looks different");
+    assert!(here == there, "a thousand metres away smoke looks different");
 }
 
 #[test]

@@ -258,13 +258,26 @@ fn unpack(packed: &[u8], values: &mut [f32]) -> Result<(), String> {
 pub struct Checkpoint {
     /// Where in the run it was taken.
     pub position: Position,
+    /// The scene that it belongs to.
+    pub scene: SceneHash,
     path: PathBuf,
     file: File,
 }
 
 impl Checkpoint {
-    /// Opens a file and checks all of it: magic, version, scene, length and checksum.
+    /// Opens a checkpoint of `scene` and checks all of it: magic, version, length, checksum and scene.
     pub fn open(path: impl AsRef<Path>, scene: SceneHash) -> Result<Self, CheckpointError> {
+        let checkpoint = Self::open_any(path)?;
+        // After the checksum: a flipped bit in the hash is damage, not another scene.
+        if checkpoint.scene != scene {
+            let Self { path, scene: found, .. } = checkpoint;
+            return Err(CheckpointError::Scene { path, found, wanted: scene });
+        }
+        Ok(checkpoint)
+    }
+
+    /// Like [`open`](Self::open), whatever the scene.
+    pub fn open_any(path: impl AsRef<Path>) -> Result<Self, CheckpointError> {
         let path = path.as_ref().to_owned();
         let file = File::open(&path).map_err(IoError::file(&path, "open"))?;
         let unreadable = |e: io::Error| CheckpointError::Io(IoError::file(&path, "read")(e));
@@ -309,20 +322,16 @@ impl Checkpoint {
         if crc.finalize() != u32::from_le_bytes(bytes(&trailer, 17)) {
             return Err(CheckpointError::Damaged { path, what: "its checksum is wrong".into() });
         }
-        // After the checksum: a flipped bit in the hash is damage, not another scene.
-        let found = SceneHash(bytes(&header, 12));
-        if found != scene {
-            return Err(CheckpointError::Scene { path, found, wanted: scene });
-        }
+        let scene = SceneHash(bytes(&header, 12));
         let position =
             Position { frame: u64::from_le_bytes(bytes(&header, 44)), step: u64::from_le_bytes(bytes(&header, 52)) };
-        Ok(Self { position, path, file })
+        Ok(Self { position, scene, path, file })
     }
 
     /// Puts the state back. `visit` is the one that was given to [`save`]. After an error the simulation holds a
     /// mixture and must not be used.
     pub fn restore(self, visit: impl FnOnce(&mut dyn StateVisitor)) -> Result<Position, CheckpointError> {
-        let Self { position, path, mut file } = self;
+        let Self { position, path, mut file, .. } = self;
         file.seek(SeekFrom::Start(HEADER as u64)).map_err(IoError::file(&path, "read"))?;
         let mut loader = Loader { reader: BufReader::with_capacity(1 << 16, file), path, result: Ok(()) };
         visit(&mut loader);
@@ -454,6 +463,10 @@ impl StateVisitor for Loader {
         }
     }
 }
+
+#[path = "checkpoint_list.rs"]
+mod list;
+pub use list::Entry;
 
 #[cfg(test)]
 #[path = "checkpoint_tests.rs"]

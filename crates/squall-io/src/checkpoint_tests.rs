@@ -195,3 +195,19 @@ fn an_endless_name_is_an_error_and_writes_nothing() {
     assert!(error.to_string().contains("longer than 255"), "{error}");
     assert!(folder.names().is_empty());
 }
+
+#[test]
+fn the_entries_of_any_scene_can_be_listed() {
+    let folder = TestFolder::new("cp-list");
+    let path = folder.join("checkpoint.sqc");
+    let n = 2 * CHUNK + 7;
+    write(&path, &State::new(n));
+    let checkpoint = Checkpoint::open_any(&path).unwrap();
+    assert_eq!((checkpoint.scene, checkpoint.position), (SCENE, HERE));
+    let entries = checkpoint.entries().unwrap();
+    let named = |name: &str| entries.iter().find(|(n, _)| n == name).unwrap().1;
+    assert_eq!(named("steps"), Entry::Integer(42));
+    assert_eq!(named("time"), Entry::Real(0.1 + 0.2));
+    assert_eq!(named("density"), Entry::Array(n as u64));
+    assert_eq!((named("empty"), entries.len()), (Entry::Array(0), 4));
+}

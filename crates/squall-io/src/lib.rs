@@ -1,4 +1,4 @@
-//! Files for Squall: pictures, movies, checkpoints, output folders, raw fields.
+//! Files for Squall: pictures, movies, meshes, checkpoints, output folders, raw fields.
 //!
 //! Everything is written through [`OutputFile`], so that no file exists under its final name unless it is whole.
 //!
@@ -7,15 +7,21 @@
 //! | [`output`] | [`OutputFile`], the one writer of the project, and [`IoError`] |
 //! | [`image`] | PNG, 8 and 16 bits |
 //! | [`movie`] | GIF, APNG and MP4 from finished PNG frames |
+//! | [`mesh`] | triangle meshes: OBJ, PLY, STL, glTF |
 //! | [`checkpoint`] | the state of a simulation, for exact resume |
 //! | [`folder`] | the output folder of a scene and its manifest |
+//! | [`vdb`] | OpenVDB volumes, read and written |
+//! | [`exr`] | OpenEXR pictures: linear light, with alpha and depth |
 //! | [`npy`] | fields for NumPy |
 
 pub mod checkpoint;
 mod dither;
+pub mod exr;
+
 pub mod folder;
 mod gif_movie;
 pub mod image;
+pub mod mesh;
 pub mod movie;
 mod mp4_movie;
 pub mod npy;
@@ -25,11 +31,18 @@ mod png_chunks;
 mod scene_hash;
 #[cfg(test)]
 mod test_folder;
+pub mod vdb;
 
 pub use checkpoint::{Checkpoint, CheckpointError, Position};
+
+pub use exr::{ExrPicture, ExrPrecision, read_exr, write_exr};
 pub use folder::{FolderError, Manifest, OutputFolder, Start};
 pub use image::{Picture, read_png, write_png, write_png16};
+pub use mesh::{LoadedMesh, MeshFileError, load_mesh, write_obj, write_ply};
 pub use movie::{MovieError, MovieFormat, assemble};
 pub use npy::write_npy;
 pub use output::{IoError, OutputFile, sweep_temporaries, write_whole};
 pub use scene_hash::SceneHash;
+pub use vdb::{
+    VdbClass, VdbCompression, VdbGrid, VdbOptions, VdbPrecision, VdbValues, read_vdb, read_vdb_info, write_vdb,
+};

@@ -5,6 +5,7 @@
 //! | [`map`] | one field through a [`ColorMap`] |
 //! | [`layers`] | several substances at once: glowing light or ink on paper |
 //! | [`volume`] | three-dimensional smoke and fire, lit and shadowed |
+//! | [`film`] | sparse smoke and fire with objects, cameras, several lights |
 //! | [`derived`] | fields to draw that are made from velocity: vorticity, speed |
 //!
 //! Conventions: fields hold one value per cell, x fastest, y up: the first row of a field is the BOTTOM of the
@@ -15,6 +16,7 @@
 pub mod color;
 pub mod colormap;
 pub mod derived;
+pub mod film;
 pub mod image;
 pub mod layers;
 mod light;

@@ -37,6 +37,47 @@ pub enum RenderError {
     /// A ramp needs colours at increasing positions.
     #[error("a colour ramp needs two or more colours at increasing positions; these are at {0:?}")]
     Ramp(Vec<f32>),
+    /// A number that makes no picture.
+    #[error("{what} is {value}: it must lie between {lo} and {hi}")]
+    Value {
+        /// What it is for.
+        what: &'static str,
+        /// What was given.
+        value: f64,
+        /// The least possible.
+        lo: f64,
+        /// The most possible.
+        hi: f64,
+    },
+    /// A camera that sees nothing.
+    #[error("this camera sees nothing: {0}")]
+    Camera(&'static str),
+    /// A sparse volume whose parts do not fit together.
+    #[error(
+        "a volume of {blocks} blocks with {values} values: blocks must be in order, each once, with 512 values each"
+    )]
+    Blocks {
+        /// Blocks.
+        blocks: usize,
+        /// Values.
+        values: usize,
+    },
+    /// Volumes on different cells.
+    #[error(
+        "volumes to be drawn together must have the same cells; one has (origin, spacing) {one:?}, another {other:?}"
+    )]
+    Cells {
+        /// Origin and spacing of one.
+        one: ([f64; 3], f64),
+        /// Origin and spacing of another.
+        other: ([f64; 3], f64),
+    },
+    /// Smoke in too large a box.
+    #[error("the smoke is spread over {cells:?} cells, too many to draw at once; are there stray blocks far away?")]
+    Spread {
+        /// Cells of the box around it.
+        cells: [usize; 3],
+    },
 }
 
 /// A two-dimensional field: one value per cell, x fastest, the bottom row first.

@@ -1,11 +1,15 @@
 //! From a setup to a simulation: the one place where the number of dimensions is decided.
 
+mod bursts;
 mod effects;
-mod shape;
+pub(crate) mod shape;
+mod smoke;
 
 use squall_core::advect::Advection;
 use squall_core::diffuse::DiffusionScheme;
-use squall_core::force::{Buoyancy, During, Emitter, Force, Noise, NoiseField, Region, Source, Substance, Supply};
+use squall_core::force::{
+    Buoyancy, During, Emitter, Flicker, Force, Noise, NoiseField, Region, Source, Substance, Supply,
+};
 use squall_core::force::{Swirl, Uniform, Wind};
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
 use squall_core::poisson::{Spectral, plan_kind};
@@ -22,6 +26,14 @@ pub enum BuildError {
     /// The machine has not enough memory.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
+    /// A mesh cannot be made a solid on this grid.
+    #[error("the mesh {file}: {reason}")]
+    Mesh {
+        /// Its file.
+        file: String,
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 /// What a simulation will take, known before anything is built.
@@ -39,17 +51,21 @@ pub struct Estimate {
 
 /// Builds the simulation that a setup describes.
 pub fn build(setup: &Setup) -> Result<Box<dyn Simulation>, BuildError> {
-    match setup.dimensions() {
-        2 => Ok(Box::new(stable_fluids::<2>(setup)?)),
-        _ => Ok(Box::new(stable_fluids::<3>(setup)?)),
+    match (setup.model, setup.dimensions()) {
+        (setup::Model::StableFluids, 2) => Ok(Box::new(stable_fluids::<2>(setup)?)),
+        (setup::Model::StableFluids, _) => Ok(Box::new(stable_fluids::<3>(setup)?)),
+        (setup::Model::Smoke, 2) => Ok(Box::new(smoke::smoke::<2>(setup)?)),
+        (setup::Model::Smoke, _) => Ok(Box::new(smoke::smoke::<3>(setup)?)),
     }
 }
 
 /// What running a setup will take.
 pub fn estimate(setup: &Setup) -> Estimate {
-    match setup.dimensions() {
-        2 => estimate_for::<2>(setup),
-        _ => estimate_for::<3>(setup),
+    match (setup.model, setup.dimensions()) {
+        (setup::Model::StableFluids, 2) => estimate_for::<2>(setup),
+        (setup::Model::StableFluids, _) => estimate_for::<3>(setup),
+        (setup::Model::Smoke, 2) => smoke::estimate::<2>(setup),
+        (setup::Model::Smoke, _) => smoke::estimate::<3>(setup),
     }
 }
 
@@ -59,30 +75,39 @@ const BASE_BYTES: u64 = 12 << 20;
 fn estimate_for<const D: usize>(setup: &Setup) -> Estimate {
     let grid = grid::<D>(setup);
     let options = options(setup);
-    let noise_forces = setup.forces.iter().filter(|f| matches!(f.kind, setup::ForceKind::Noise { .. })).count();
+    let stirring = setup.forces.iter().filter_map(|f| match f.kind {
+        setup::ForceKind::Noise { scale, .. } => Some(scale),
+        _ => None,
+    });
+    let flickering = setup.sources.iter().filter(|s| s.noise > 0.0).count();
+    let noises: u64 = stirring
+        .chain(std::iter::repeat_n(setup.fluid.noise_scale, flickering + Noises::<D>::count(setup)))
+        .map(|scale| NoiseField::bytes(&grid, scale))
+        .sum();
     let lifts = (0..D).filter(|&a| setup.fluid.viscosity > 0.0 && prescribes(grid.velocity_ends(a))).count()
         + setup.substances.iter().filter(|s| s.diffusion > 0.0 && prescribes(substance_ends::<D>(setup, s))).count();
-    let fields = StableFluids::<D>::fields_needed(options, setup.substances.len())
-        + noise_forces * 2 * D
-        + Noises::<D>::fields(setup)
-        + lifts;
-    // Pictures: the values that are shown, and for volumes the light that reaches them.
-    let cells = setup.cell_count();
-    let shown = match setup.picture.show {
-        setup::Show::Substances => setup.substances.len() as u64,
-        setup::Show::Substance(_) | setup::Show::Pressure => 1,
-        setup::Show::Speed | setup::Show::Vorticity => D as u64 + 1,
-    };
-    let picture =
-        shown.saturating_mul(cells).saturating_mul(4).saturating_add(if D == 3 { cells.saturating_mul(4) } else { 0 })
-            + u64::from(setup.output.width) * u64::from(setup.output.height) * 40;
+    let fields = StableFluids::<D>::fields_needed(options, setup.substances.len()) + lifts;
     let bytes = (fields as u64)
         .saturating_mul(Layout::<D>::bytes(grid.cells))
         .saturating_add(Spectral::<D>::estimate_bytes(grid.cells))
-        .saturating_add(picture)
+        .saturating_add(noises)
+        .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
     let (solver, why) = plan_kind(&grid, grid.pressure_ends());
     Estimate { bytes, fields, solver, why }
+}
+
+/// What pictures take: the values that are shown, and for volumes the light that reaches them.
+fn picture_bytes(setup: &Setup) -> u64 {
+    let (cells, d) = (setup.cell_count(), setup.dimensions());
+    let shown = match setup.picture.show {
+        setup::Show::Substances => setup.substances.len() as u64,
+        setup::Show::Substance(_) | setup::Show::Pressure => 1,
+        setup::Show::Speed | setup::Show::Vorticity => d as u64 + 1,
+    };
+    let light = if d == 3 { cells.saturating_mul(4) } else { 0 };
+    shown.saturating_mul(cells).saturating_mul(4).saturating_add(light)
+        + u64::from(setup.output.width) * u64::from(setup.output.height) * 40
 }
 
 /// Whether an end holds a value other than zero.
@@ -91,9 +116,9 @@ fn prescribes<const D: usize>(ends: [Ends; D]) -> bool {
     ends.iter().any(|e| matches!(*e, Ends::Bounded { lo, hi } if holds(lo) || holds(hi)))
 }
 
-fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, OutOfMemory> {
+fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, BuildError> {
     let grid = grid::<D>(setup);
-    let noises = Noises::shared(setup, &grid)?;
+    let noises = Noises::shared(setup, &grid);
     let mut sim = StableFluids::new(grid, options(setup))?;
     sim.viscosity = setup.fluid.viscosity;
 
@@ -106,16 +131,17 @@ fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, OutOf
             diffusion: s.diffusion,
             dissipation: s.dissipation,
             ambient: 0.0,
+            losses: Vec::new(),
             threshold: 0.0,
         });
     }
     for (i, f) in setup.forces.iter().enumerate() {
-        let effect = force(setup, &grid, i, &f.kind, &noises)?;
+        let effect = force(setup, &grid, i, &f.kind, &noises);
         sim.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
     }
     for (i, s) in setup.sources.iter().enumerate() {
-        let effect: Box<dyn Source<D>> = Box::new(emitter(setup, &grid, i, s));
-        sim.sources.push(Box::new(During { effect, from: s.active.from, to: s.active.to }));
+        let effect: Box<dyn Source<D>> = Box::new(emitter(setup, &grid, i, s)?);
+        sim.sources.push(bursts::during(effect, s));
     }
     for (i, s) in setup.substances.iter().enumerate() {
         if let Some(rate) = &s.source {
@@ -147,6 +173,7 @@ fn grid<const D: usize>(setup: &Setup) -> Grid<D> {
     };
     let axes = std::array::from_fn(|a| match &g.axes[a] {
         setup::Axis::Periodic => Axis::Periodic,
+        setup::Axis::Unbounded => Axis::Unbounded,
         setup::Axis::Bounded { lo, hi } => Axis::Bounded { lo: side(lo), hi: side(hi) },
     });
     let mut grid = Grid::new(std::array::from_fn(|a| g.cells[a]), vector(&g.size), axes);
@@ -161,27 +188,36 @@ fn substance_ends<const D: usize>(setup: &Setup, s: &setup::Substance) -> [Ends;
     };
     std::array::from_fn(|a| match setup.grid.axes[a] {
         setup::Axis::Periodic => Ends::Periodic,
+        setup::Axis::Unbounded => Ends::Unbounded(0.0),
         setup::Axis::Bounded { .. } => Ends::Bounded { lo: end(&s.boundary[a][0]), hi: end(&s.boundary[a][1]) },
     })
 }
 
-fn options(setup: &Setup) -> Options {
-    let s = &setup.solver;
-    let advection = match s.advection {
+fn advection(setup: &Setup) -> Advection {
+    match setup.solver.advection {
         setup::Advection::MacCormack => Advection::MacCormack,
         setup::Advection::SemiLagrangian => Advection::SemiLagrangian,
         setup::Advection::MonotoneCubic => Advection::MonotoneCubic,
-    };
+    }
+}
+
+fn splitting(setup: &Setup) -> Splitting {
+    match setup.solver.splitting {
+        setup::Splitting::LaggedPressure => Splitting::LaggedPressure,
+        setup::Splitting::Reflection => Splitting::Reflection,
+        setup::Splitting::Plain => Splitting::Plain,
+        setup::Splitting::Paper => Splitting::Paper,
+    }
+}
+
+fn options(setup: &Setup) -> Options {
+    let s = &setup.solver;
+    let advection = advection(setup);
     // Linear interpolation blurs the shortest waves by itself.
     let filter = if advection == Advection::SemiLagrangian { 0.0 } else { Options::default().filter };
     Options {
         advection,
-        splitting: match s.splitting {
-            setup::Splitting::LaggedPressure => Splitting::LaggedPressure,
-            setup::Splitting::Reflection => Splitting::Reflection,
-            setup::Splitting::Plain => Splitting::Plain,
-            setup::Splitting::Paper => Splitting::Paper,
-        },
+        splitting: splitting(setup),
         advect_with: match s.advect_with {
             setup::AdvectWith::Face => AdvectWith::Face,
             setup::AdvectWith::Cell => AdvectWith::Cell,
@@ -212,9 +248,9 @@ fn force<const D: usize>(
     i: usize,
     kind: &setup::ForceKind,
     noises: &effects::Shared<D>,
-) -> Result<Box<dyn Force<D>>, OutOfMemory> {
+) -> Box<dyn Force<D>> {
     use setup::ForceKind as K;
-    Ok(match kind {
+    match kind {
         K::Buoyancy { substance, strength, ambient } => {
             Box::new(Buoyancy { substance: *substance, strength: *strength as f32, ambient: *ambient as f32 })
         }
@@ -235,28 +271,45 @@ fn force<const D: usize>(
             outward: *strength as f32,
         }),
         K::Noise { strength, scale, speed, substance } => Box::new(Noise {
-            field: NoiseField::swirls(grid, *scale, 1.0 / speed.max(1e-9), seed(setup, 1, i))?,
+            field: NoiseField::swirls(grid, *scale, 1.0 / speed.max(1e-9), seed(setup, 1, i)),
             strength: *strength as f32,
             substance: *substance,
         }),
         K::Expression(components) => Box::new(ExpressionForce::new(setup, components, noises)),
-    })
+    }
 }
 
 /// How long an emitter's flickering spots last, in seconds.
 const FLICKER: f64 = 0.2;
 
-fn emitter<const D: usize>(setup: &Setup, grid: &Grid<D>, i: usize, s: &setup::Source) -> Emitter<D> {
+/// What a source does to which substance.
+fn supply(setup: &Setup, s: &setup::Source) -> Vec<(usize, Supply)> {
     let hold = s.set.iter().map(|&(a, value)| (a, Supply::Hold(value as f32)));
     let rate = s.rate.iter().map(|&(a, rate)| (a, Supply::Rate(rate as f32)));
-    Emitter {
-        region: Region::new(grid, s.softness, |p| shape::distance(&s.shape, &p)),
-        supply: hold.chain(rate).collect(),
+    let all = if s.sink > 0.0 { 0..setup.substances.len() } else { 0..0 };
+    let drain = all.map(|a| (a, Supply::Drain(s.sink as f32)));
+    hold.chain(rate).chain(drain).collect()
+}
+
+/// The flickering of a source, if it does.
+fn flicker<const D: usize>(setup: &Setup, grid: &Grid<D>, i: usize, s: &setup::Source) -> Option<Flicker<D>> {
+    let spots = |amount: f64| Flicker::new(grid, amount as f32, setup.fluid.noise_scale, FLICKER, seed(setup, 2, i));
+    (s.noise > 0.0).then(|| spots(s.noise))
+}
+
+fn emitter<const D: usize>(
+    setup: &Setup,
+    grid: &Grid<D>,
+    i: usize,
+    s: &setup::Source,
+) -> Result<Emitter<D>, BuildError> {
+    let shape = shape::moving::<D>(&s.shape, &s.motion, grid.min_spacing())?;
+    Ok(Emitter {
+        region: Region::new(grid, s.softness, |p| shape.distance(p, 0.0)),
+        supply: supply(setup, s),
         velocity: s.velocity.as_ref().map(|v| real_vector(v)),
-        flicker: s.noise as f32,
-        flicker_scale: (setup.fluid.noise_scale, FLICKER),
-        seed: seed(setup, 2, i),
-    }
+        flicker: flicker(setup, grid, i, s),
+    })
 }
 
 /// Whether a formula uses noise of either kind.

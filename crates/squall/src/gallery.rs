@@ -1,5 +1,6 @@
 //! The gallery of scenes that every copy of Squall carries, and the scene that a new project starts from.
 
+use crate::assets::Assets;
 use crate::scene::Scene;
 
 /// A scene of the gallery.
@@ -37,7 +38,26 @@ const ALL: &[GalleryScene] = scenes! {
     "stirred_box"
     "turbulence"
     "vortex_street"
+    "around_a_ball"
+    "burst"
+    "candle"
+    "ground_fog"
+    "spinning_knot"
 };
+
+/// To add a mesh, put its file into `scenes/meshes/` and its name here.
+macro_rules! meshes {
+    ($($name:literal)*) => {
+        &[$((concat!("meshes/", $name), include_bytes!(concat!("../../../scenes/meshes/", $name))),)*]
+    };
+}
+
+const MESHES: &[(&str, &[u8])] = meshes! { "knot.ply" };
+
+/// The files that scenes of the gallery name.
+pub fn assets() -> Assets {
+    Assets::embedded(MESHES)
+}
 
 /// All scenes of the gallery.
 pub fn all() -> &'static [GalleryScene] {

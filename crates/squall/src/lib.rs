@@ -12,6 +12,7 @@
 //! # Ok::<(), squall::SceneError>(())
 //! ```
 
+pub mod assets;
 pub mod build;
 pub mod diagnostic;
 pub mod expr;
@@ -22,6 +23,7 @@ pub mod scene;
 pub mod schema;
 pub mod setup;
 
+pub use assets::Assets;
 pub use diagnostic::{Problem, SceneError};
 pub use run::{CancelToken, Event, Observer, RunError, RunOptions, Summary, run};
 pub use scene::Scene;

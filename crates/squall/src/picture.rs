@@ -5,15 +5,24 @@
 //! | a substance | through the colour map; with `mode = "ink"`, in its own colour on the background | `smoke` and `grey`: lit smoke; other maps: it glows in the colours of the map |
 //! | `substances` | all in their colours, as light or as ink | the sum of all, in their mean colour weighted by mass |
 //! | speed, vorticity, pressure | through the colour map | glowing; vorticity and pressure by their size |
+//!
+//! 3D scenes with a camera are drawn by [`FilmPainter`] instead.
+
+mod film;
+mod objects;
 
 use squall_core::{Simulation, StateVisitor};
 use squall_render::color::from_srgb8;
 use squall_render::derived::{curl_magnitude, speed, vorticity};
+use squall_render::film::{Frame, Tone};
 use squall_render::map::Range;
 use squall_render::{Background, ColorMap, Flame, Image, Layer, MapStyle, Mixing, Plane, RenderError, Rgb};
 use squall_render::{SmokeStyle, View, Volume, draw_layers, draw_map, draw_volume};
 
+use crate::build::BuildError;
 use crate::setup::{self, PictureMode, Setup, Show};
+pub use film::{FilmPainter, Volumes};
+use objects::FlatObjects;
 
 /// Values of a field, one component after the other for each cell: `u v u v ...`.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,8 +59,9 @@ pub fn read_field(sim: &dyn Simulation, name: &str) -> Option<FieldValues> {
 
 /// Draws one frame after the other. Where the scene gives no range, the range grows with what was drawn so far: it
 /// never shrinks, so that pictures do not flicker, and it is part of the state, so that a resumed run draws the same.
-#[derive(Clone, Debug)]
 pub struct Painter {
+    film: Option<FilmPainter>,
+    objects: FlatObjects,
     picture: setup::Picture,
     names: Vec<String>,
     colors: Vec<Rgb>,
@@ -61,26 +71,67 @@ pub struct Painter {
     seen: [f64; 2],
 }
 
+/// A finished picture.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Picture {
+    /// For a screen.
+    Screen(Image),
+    /// In linear light.
+    Film(Frame),
+}
+
+impl Picture {
+    /// For a screen; `exposure` is the brightness of linear light.
+    pub fn to_image(&self, exposure: f64) -> Image {
+        match self {
+            Picture::Screen(image) => image.clone(),
+            Picture::Film(frame) => frame.to_image(&tone(exposure)),
+        }
+    }
+}
+
+/// How linear light is shown.
+pub(crate) fn tone(exposure: f64) -> Tone {
+    Tone { exposure: exposure as f32, ..Tone::default() }
+}
+
+/// Why there is no painter.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PainterError {
+    /// The picture cannot be drawn.
+    #[error(transparent)]
+    Picture(#[from] RenderError),
+    /// An object cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+fn color_map(map: &setup::ColorMap) -> Result<ColorMap, RenderError> {
+    match map {
+        setup::ColorMap::Named(name) => ColorMap::by_name(name),
+        setup::ColorMap::Ramp(colors) => {
+            let last = (colors.len() - 1).max(1) as f32;
+            let hex: Vec<String> = colors.iter().map(|[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}")).collect();
+            let stops: Vec<_> = hex.iter().enumerate().map(|(i, hex)| (i as f32 / last, hex.as_str())).collect();
+            ColorMap::ramp(&stops)
+        }
+    }
+}
+
 impl Painter {
     /// A painter for the scene.
-    pub fn new(setup: &Setup) -> Result<Self, RenderError> {
-        let map = match &setup.picture.map {
-            setup::ColorMap::Named(name) => ColorMap::by_name(name)?,
-            setup::ColorMap::Ramp(colors) => {
-                let last = (colors.len() - 1).max(1) as f32;
-                let hex: Vec<String> = colors.iter().map(|[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}")).collect();
-                let stops: Vec<_> = hex.iter().enumerate().map(|(i, hex)| (i as f32 / last, hex.as_str())).collect();
-                ColorMap::ramp(&stops)?
-            }
-        };
+    pub fn new(setup: &Setup) -> Result<Self, PainterError> {
         Ok(Self {
+            film: setup.film.as_ref().map(|film| FilmPainter::new(setup, film)).transpose()?,
+            objects: FlatObjects::new(setup)?,
             names: setup.substances.iter().map(|s| s.name.clone()).collect(),
             colors: setup.substances.iter().map(|s| from_srgb8(s.color)).collect(),
             width: setup.output.width as usize,
             // The length of a cube of the same volume.
             size: setup.grid.size.iter().product::<f64>().powf(1.0 / setup.dimensions() as f64) as f32,
             picture: setup.picture.clone(),
-            map,
+            map: color_map(&setup.picture.map)?,
             seen: [0.0; 2],
         })
     }
@@ -92,8 +143,18 @@ impl Painter {
         visitor.real("picture.hi", hi);
     }
 
-    /// Draws the present state.
-    pub fn draw(&mut self, sim: &dyn Simulation) -> Result<Image, RenderError> {
+    /// Draws the present state as a frame.
+    pub fn draw(&mut self, sim: &dyn Simulation, frame: u64) -> Result<Picture, RenderError> {
+        if let Some(film) = &mut self.film {
+            let volumes = film.volumes(sim);
+            return film.shoot(&volumes, sim.time(), frame).map(Picture::Film);
+        }
+        let mut image = self.draw_image(sim)?;
+        self.objects.draw(&mut image, sim.time());
+        Ok(Picture::Screen(image))
+    }
+
+    fn draw_image(&mut self, sim: &dyn Simulation) -> Result<Image, RenderError> {
         let shown = match self.picture.show {
             Show::Substance(i) => vec![i],
             Show::Substances => (0..self.names.len()).collect(),

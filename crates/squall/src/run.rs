@@ -4,6 +4,7 @@
 
 mod budget;
 mod log;
+mod render;
 mod report;
 mod simulate;
 mod writer;
@@ -18,6 +19,7 @@ use squall_io::{CheckpointError, IoError, MovieError, MovieFormat, OutputFolder,
 
 use crate::setup::{Movie, Setup};
 pub use budget::{available_memory, disk_needed, memory_needed, peak_memory};
+pub use render::render;
 pub use report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use simulate::Simulator;
 
@@ -106,6 +108,10 @@ pub fn run(
 
 /// The series of the pictures: `frame_0001.png`.
 const FRAMES: &str = "frame";
+/// The series of the volumes: `volume_0001.vdb`.
+const VOLUMES: &str = "volume";
+/// The scene with every value filled in.
+const SCENE: &str = "scene.toml";
 const STEPS: &str = "steps.csv";
 const TIMINGS: &str = "timings.csv";
 
@@ -128,7 +134,9 @@ fn lock(folder: &Path) -> Result<File, RunError> {
 }
 
 fn open_folder(setup: &Setup, options: &RunOptions) -> Result<OutputFolder, RunError> {
-    let series: Vec<&str> = [FRAMES].into_iter().chain(setup.output.fields.iter().map(String::as_str)).collect();
+    let volumes = setup.output.vdb.as_ref().map(|_| VOLUMES);
+    let fields = setup.output.fields.iter().map(String::as_str);
+    let series: Vec<&str> = [FRAMES].into_iter().chain(volumes).chain(fields).collect();
     let hash = setup.hash().into();
     let folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, &series, options.start)?;
     if options.start != Start::Resume {
@@ -136,6 +144,7 @@ fn open_folder(setup: &Setup, options: &RunOptions) -> Result<OutputFolder, RunE
             remove(&path)?;
         }
     }
+    squall_io::write_whole(folder.path().join(SCENE), setup.to_toml().as_bytes())?;
     Ok(folder)
 }
 

@@ -49,7 +49,7 @@ fn fewest_steps(setup: &Setup) -> u64 {
     let spacing = setup.grid.spacing();
     let cells_per_second = |v: &Vec<f64>| v.iter().zip(&spacing).map(|(v, h)| v.abs() / h).fold(0.0, f64::max);
     let sides = setup.grid.axes.iter().flat_map(|axis| match axis {
-        Axis::Periodic => vec![],
+        Axis::Periodic | Axis::Unbounded => vec![],
         Axis::Bounded { lo, hi } => vec![lo, hi],
     });
     let sides = sides.filter_map(|side| match side {

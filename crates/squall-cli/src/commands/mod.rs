@@ -3,7 +3,9 @@
 pub mod bench;
 pub mod check;
 pub mod completions;
+pub mod info;
 pub mod new;
+pub mod render;
 pub mod run;
 pub mod scenes;
 pub mod schema;

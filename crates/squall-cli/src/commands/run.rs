@@ -79,8 +79,7 @@ fn try_run(args: &Args, voice: Voice) -> Result<Code, Failure> {
         ..RunOptions::new(&loaded.name, "")
     };
     let cancel = stop_on_signals(voice)?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0).into()).build();
-    let pool = pool.map_err(|e| Failure::new(Code::Io, format!("cannot start threads: {e}"), None))?;
+    let pool = pool(args.threads)?;
     let mut progress = Progress::new(args.json, voice);
     let summary = pool.install(|| squall::run(&loaded.setup, &options, &mut progress, &cancel));
     progress.end();
@@ -100,8 +99,14 @@ fn try_run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
+/// Threads to compute with; all cores if no number is given.
+pub fn pool(threads: Option<u16>) -> Result<rayon::ThreadPool, Failure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0).into()).build();
+    pool.map_err(|e| Failure::new(Code::Io, format!("cannot start threads: {e}"), None))
+}
+
 /// The first signal stops cleanly; the second one at once.
-fn stop_on_signals(voice: Voice) -> Result<CancelToken, Failure> {
+pub fn stop_on_signals(voice: Voice) -> Result<CancelToken, Failure> {
     let cancel = CancelToken::default();
     let token = cancel.clone();
     let handler = move || {

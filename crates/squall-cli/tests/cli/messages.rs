@@ -7,7 +7,7 @@ use super::common::{Folder, TINY};
 #[test]
 fn help_lists_every_subcommand_and_the_exit_codes() {
     let help = Folder::new("help").ok(&["--help"]).stdout;
-    for word in ["run", "check", "scenes", "new", "schema", "completions", "bench", "Examples", "Exit codes"] {
+    for word in ["run", "check", "info", "scenes", "new", "schema", "completions", "bench", "Examples", "Exit codes"] {
         assert!(help.contains(word), "{word}: {help}");
     }
     let run = Folder::new("help-run").ok(&["run", "--help"]).stdout;

@@ -143,7 +143,7 @@ pub fn carry<const D: usize>(
         }
         for (field, result) in now.iter_mut().zip(results) {
             field.swap_values(result);
-            field.set_end_faces();
+            field.finish_end_faces();
         }
     }
 }
@@ -248,7 +248,7 @@ impl<const D: usize> Map<'_, D> {
             let d = &mut d[a][..chunk.len];
             let here = chunk.of(self.d[a].run(row));
             match self.at {
-                At::Center => d.copy_from_slice(here),
+                At::Center | At::Node => d.copy_from_slice(here),
                 At::Face(f) => {
                     self.d[a].beside(row, f, -1, chunk.x, d);
                     for l in 0..d.len() {
@@ -289,7 +289,7 @@ fn sample_all<const D: usize>(
     drop(refs);
     for (out, field) in out.iter_mut().zip(fields) {
         out.relabel(field.at(), field.ends());
-        out.set_end_faces();
+        out.finish_end_faces();
         out.fill_halo();
     }
 }

@@ -2,11 +2,17 @@
 //!
 //! Everything is a rate per second (or a value that is held), so that a result does not depend on the time step.
 
+mod confinement;
+mod flicker;
+mod loss;
 mod noise;
 mod region;
 mod shaped;
 
-pub use noise::{NoiseField, lattice_noise};
+pub use confinement::Confinement;
+pub use flicker::Flicker;
+pub use loss::Loss;
+pub use noise::NoiseField;
 pub use region::{Region, Span};
 pub use shaped::ShapedSource;
 
@@ -30,6 +36,8 @@ pub struct Substance<const D: usize> {
     pub dissipation: f64,
     /// How much of it there is far away.
     pub ambient: Real,
+    /// How it vanishes, besides.
+    pub losses: Vec<Loss>,
     /// What differs less than this from `ambient` counts as nothing, where the grid follows the fluid.
     pub threshold: Real,
 }
@@ -49,7 +57,15 @@ impl<const D: usize> Substance<D> {
     }
 
     fn of(field: Field<D>, name: &str, ambient: Real) -> Self {
-        Substance { name: name.to_string(), field, diffusion: 0.0, dissipation: 0.0, ambient, threshold: 1e-3 }
+        Substance {
+            name: name.to_string(),
+            field,
+            diffusion: 0.0,
+            dissipation: 0.0,
+            ambient,
+            losses: Vec::new(),
+            threshold: 1e-3,
+        }
     }
 }
 
@@ -115,7 +131,7 @@ impl<const D: usize> Force<D> for Uniform<D> {
     ) -> bool {
         self.apply(grid, now, u, substances);
         for a in 0..D {
-            u[a].set_end_faces();
+            u[a].finish_end_faces();
         }
         true
     }
@@ -244,16 +260,14 @@ pub struct Noise<const D: usize> {
 }
 
 impl<const D: usize> Force<D> for Noise<D> {
-    fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]) {
-        self.field.move_to(grid, now.time);
+    fn apply(&mut self, _: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]) {
+        self.field.move_to(now.time);
         let k = (now.dt * self.strength as f64) as Real;
-        for a in 0..D {
-            let (xi, amount) = (&self.field, self.substance.map(|s| &substances[s].field));
-            u[a].par_rows(|row, u| match amount {
-                Some(amount) => xi.add_row(a, row, 0, |x| k * amount.row(row)[x], u),
-                None => xi.add_row(a, row, 0, |_| k, u),
-            });
-        }
+        let (xi, amount) = (&self.field, self.substance.map(|s| &substances[s].field));
+        rows::for_each(u.each_mut(), |row, u| match amount.map(|amount| amount.row(row)) {
+            Some(amount) => xi.add_rows(row, |x| k * amount[x], u),
+            None => xi.add_rows(row, |_| k, u),
+        });
     }
 }
 
@@ -324,42 +338,41 @@ pub struct Emitter<const D: usize> {
     pub supply: Vec<(usize, Supply)>,
     /// The velocity held inside.
     pub velocity: Option<[Real; D]>,
-    /// How much the emission flickers, from 0 to 1.
-    pub flicker: Real,
-    /// Size of the flickering spots and the time they last: metres, seconds.
-    pub flicker_scale: (f64, f64),
-    /// Makes emitters flicker differently.
-    pub seed: u64,
+    /// How the emission (not the velocity) comes and goes in spots; what is held is held at a part of its value.
+    pub flicker: Option<Flicker<D>>,
 }
 
+/// Cells for which an emitter asks its flicker at once.
+const SPOTS: usize = 64;
+
 impl<const D: usize> Source<D> for Emitter<D> {
-    fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &mut [Substance<D>]) {
-        let Emitter { region, supply, velocity, flicker, flicker_scale: (size, lasting), seed } = self;
+    fn apply(&mut self, _: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &mut [Substance<D>]) {
+        let Emitter { region, supply, velocity, flicker } = self;
+        if let Some(flicker) = flicker {
+            flicker.move_to(now.time);
+        }
         let layout = u[0].layout().clone();
+        let mut bright = [1.0; SPOTS];
         for span in region.spans() {
             let row = layout.row(span.row);
-            let first = grid.position(At::Center, row.index);
-            for (k, &weight) in span.weights.iter().enumerate() {
-                let x = span.first + k;
-                let mut w = weight;
-                if *flicker > 0.0 {
-                    let mut p: [f64; D] = each(|a| first[a] / *size);
-                    p[0] = (first[0] + x as f64 * grid.spacing[0]) / *size;
-                    let spots = 0.5 + lattice_noise(p, now.time / *lasting, *seed);
-                    w *= 1.0 - *flicker * (1.0 - spots.clamp(0.0, 1.0));
+            for (n, weights) in span.weights.chunks(SPOTS).enumerate() {
+                let first = span.first + n * SPOTS;
+                if let Some(flicker) = flicker {
+                    flicker.brightness(row, first, &mut bright[..weights.len()]);
                 }
                 for &(s, supply) in supply.iter() {
-                    let a = &mut substances[s].field.row_mut(row)[x];
-                    match supply {
-                        Supply::Hold(value) => *a += w * (value - *a),
-                        Supply::Rate(rate) => *a += w * now.dt as Real * rate,
-                        Supply::Drain(rate) => *a *= libm::exp(-now.dt * (w * rate) as f64) as Real,
+                    let a = &mut substances[s].field.row_mut(row)[first..];
+                    for ((a, w), bright) in a.iter_mut().zip(weights).zip(&bright) {
+                        match supply {
+                            Supply::Hold(value) => *a += w * (bright * value - *a),
+                            Supply::Rate(rate) => *a += w * bright * now.dt as Real * rate,
+                            Supply::Drain(rate) => *a *= libm::exp(-now.dt * (w * bright * rate) as f64) as Real,
+                        }
                     }
                 }
-                if let Some(velocity) = velocity {
-                    for a in 0..D {
-                        let u = &mut u[a].row_mut(row)[x];
-                        *u += weight * (velocity[a] - *u);
+                for (u, velocity) in u.iter_mut().zip(velocity.iter().flatten()) {
+                    for (u, w) in u.row_mut(row)[first..].iter_mut().zip(weights) {
+                        *u += w * (velocity - *u);
                     }
                 }
             }

@@ -1,190 +1,264 @@
-//! Smooth random numbers in space and time, the same for the same seed on every machine.
+//! Smooth random numbers in space and time, the same for the same seed on every machine, on every layout of cells, and
+//! wherever the cells lie.
+//!
+//! Noise is the sum of three octaves, each a small [pattern](pattern) of spline coefficients that repeats, sampled at its
+//! own scale and offset. A row of cells crosses the lattice along one of its axes. So the sums along the other axes are
+//! taken once per node that the row passes, and turned into a polynomial for each lattice cell; what is left per cell of
+//! the grid is the value of a cubic, for all components at once. Nothing is stored per cell of the grid.
 
+mod pattern;
+
+use wide::f32x4;
+
+use self::pattern::{Basis, Kind, Pattern, TAPS, basis, longest_period, mix};
 use crate::Real;
-use crate::field::{Field, OutOfMemory};
-use crate::grid::{At, Axis, Ends, Grid};
+use crate::grid::{Axis, Grid};
 use crate::layout::Row;
-use crate::ops::{self, each};
+use crate::ops::each;
 
-/// A number from 64 bits that looks random (the finaliser of splitmix64).
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
+/// Octaves: each finer by two and weaker by two than the one before.
+const OCTAVES: usize = 3;
 
-fn hash<const D: usize>(cell: [i64; D], seed: u64) -> u64 {
-    cell.iter().fold(mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)), |h, &c| mix(h ^ c as u64).wrapping_add(c as u64))
-}
+/// Width of a lattice cell per size of what is seen: splines are smooth, so their bumps are wider than a cell.
+const CELLS_PER_SCALE: f64 = 0.55;
 
-/// Gradient noise: zero at lattice points, about -0.5 to 0.5 between them. The lattice repeats after `period` points
-/// along axes where that is not zero.
-fn gradient_noise<const D: usize>(p: [f64; D], period: [i64; D], seed: u64) -> f64 {
-    let cell: [i64; D] = p.map(|v| v.floor() as i64);
-    let f: [f64; D] = each(|a| p[a] - cell[a] as f64);
-    let fade = f.map(|t| t * t * t * (t * (t * 6.0 - 15.0) + 10.0));
-    let mut sum = 0.0;
-    for corner in 0..1usize << D {
-        let mut weight = 1.0;
-        let mut c = cell;
-        let mut r = f;
-        for a in 0..D {
-            let high = corner >> a & 1;
-            weight *= if high == 1 { fade[a] } else { 1.0 - fade[a] };
-            c[a] += high as i64;
-            r[a] -= high as f64;
-            if period[a] > 0 {
-                c[a] = c[a].rem_euclid(period[a]);
-            }
-        }
-        // A gradient with components from -1 to 1, from the bits of one hash.
-        let h = hash(c, seed);
-        let g: f64 =
-            (0..D).map(|a| ((h >> (21 * a)) & 0x1f_ffff) as f64 / 1_048_575.5 - 1.0).zip(r).map(|(g, r)| g * r).sum();
-        sum += weight * g;
-    }
-    sum
-}
+/// Root mean square of scalar noise before its peaks are rounded off.
+const SCALAR_RMS: f64 = 0.4;
 
-/// Two octaves of smooth noise, about -0.5 to 0.5, that changes over a time of 1.
-pub fn lattice_noise<const D: usize>(p: [f64; D], time: f64, seed: u64) -> Real {
-    let knot = time.floor();
-    let t = time - knot;
-    let fade = t * t * (3.0 - 2.0 * t);
-    let at = |knot: f64| {
-        let seed = mix(seed ^ (knot as i64 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        gradient_noise(p, [0; D], seed) + 0.5 * gradient_noise(p.map(|v| 2.0 * v + 0.37), [0; D], seed ^ 1)
-    };
-    (at(knot) * (1.0 - fade) + at(knot + 1.0) * fade) as Real
-}
+/// Positions on the lattice are whole numbers of 2^-36 lattice cells: a row that begins elsewhere finds the same ones, and
+/// a hundred million lattice cells fit.
+const FRACTION_BITS: u32 = 36;
 
-/// Smooth noise on a grid that changes smoothly in time, blended between fixed moments.
+/// Cells of the grid handled at once.
+const CHUNK: usize = 64;
+
+/// Smooth noise that changes smoothly in time, blended between fixed moments.
 pub struct NoiseField<const D: usize> {
     kind: Kind,
-    scale: f64,
     lasting: f64,
     seed: u64,
-    /// The moments on both sides of now.
-    knots: [(i64, Vec<Field<D>>); 2],
-    /// How much each of them counts now.
-    blend: [Real; 2],
+    bases: [Basis; D],
+    /// Octaves that repeat alike share one.
+    patterns: Vec<Pattern<D>>,
+    octaves: [Octave<D>; OCTAVES],
+    /// The moment for which the patterns are blended.
+    moment: Option<f64>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Scalar,
-    Swirls,
+/// How a pattern lies on the grid.
+struct Octave<const D: usize> {
+    pattern: usize,
+    /// Position of cell 0 of the grid on the lattice, and distance between cells.
+    start: [i64; D],
+    step: [i64; D],
+    strength: f32,
 }
 
-/// No moment has been computed yet.
-const NEVER: i64 = i64::MIN;
+/// Which lattice cell, and which part of it.
+#[derive(Clone, Copy)]
+struct Place {
+    cell: i64,
+    part: f32,
+}
+
+impl<const D: usize> Octave<D> {
+    #[inline(always)]
+    fn place(&self, a: usize, index: isize) -> Place {
+        let at = self.start[a].wrapping_add((index as i64).wrapping_mul(self.step[a]));
+        // As many bits as a float holds.
+        let part = (at >> (FRACTION_BITS - 24)) as i32 & 0xff_ffff;
+        Place { cell: at >> FRACTION_BITS, part: part as f32 * (1.0 / 16_777_216.0) }
+    }
+}
 
 impl<const D: usize> NoiseField<D> {
     /// A vector field without divergence and of unit root mean square, with swirls of about `scale` metres that last about
-    /// `lasting` seconds: the curl of three octaves of gradient noise (Bridson, Hourihan & Nordenstam 2007).
-    pub fn swirls(grid: &Grid<D>, scale: f64, lasting: f64, seed: u64) -> Result<Self, OutOfMemory> {
-        Self::new(grid, Kind::Swirls, scale, lasting, seed)
+    /// `lasting` seconds: the curl of noise (Bridson, Hourihan & Nordenstam 2007). Periodic where the grid is.
+    pub fn swirls(grid: &Grid<D>, scale: f64, lasting: f64, seed: u64) -> Self {
+        Self::new(Kind::Swirls, grid, scale, lasting, seed)
     }
 
-    /// One number per cell, between about -1 and 1.
-    pub fn scalar(grid: &Grid<D>, scale: f64, lasting: f64, seed: u64) -> Result<Self, OutOfMemory> {
-        Self::new(grid, Kind::Scalar, scale, lasting, seed)
+    /// One number per cell, from -1 to 1, with spots of about `scale` metres. Periodic where the grid is.
+    pub fn scalar(grid: &Grid<D>, scale: f64, lasting: f64, seed: u64) -> Self {
+        Self::new(Kind::Scalar, grid, scale, lasting, seed)
     }
 
-    fn new(grid: &Grid<D>, kind: Kind, scale: f64, lasting: f64, seed: u64) -> Result<Self, OutOfMemory> {
-        let ends = grid.axes.map(|axis| if axis == Axis::Periodic { Ends::Periodic } else { Ends::FLAT });
-        let components = if kind == Kind::Scalar { 1 } else { D };
-        let knot = || -> Result<_, OutOfMemory> {
-            let fields = (0..components).map(|_| Field::new(grid.cells, At::Center, ends)).collect::<Result<_, _>>()?;
-            Ok((NEVER, fields))
-        };
-        Ok(NoiseField { kind, scale, lasting, seed, knots: [knot()?, knot()?], blend: [1.0, 0.0] })
+    /// What a noise of this scale takes, in bytes.
+    pub fn bytes(grid: &Grid<D>, scale: f64) -> u64 {
+        let lattices = lattices(grid, scale);
+        let nodes = |l: &Lattice<D>| 3 * l.period.iter().product::<usize>() * size_of::<f32x4>();
+        (0..OCTAVES).filter(|&o| first_like(&lattices, o) == o).map(|o| nodes(&lattices[o]) as u64).sum()
+    }
+
+    fn new(kind: Kind, grid: &Grid<D>, scale: f64, lasting: f64, seed: u64) -> Self {
+        let lattices = lattices(grid, scale);
+        let rms = if kind == Kind::Scalar { SCALAR_RMS } else { 1.0 };
+        // Mean squares of independent octaves add up.
+        let first = rms / (0..OCTAVES).map(|octave| 0.25f64.powi(octave as i32)).sum::<f64>().sqrt();
+        let mut patterns = Vec::new();
+        let mut pattern_of = [0; OCTAVES];
+        let octaves = each(|octave| {
+            let Lattice { period, length } = lattices[octave];
+            let like = first_like(&lattices, octave);
+            if like == octave {
+                pattern_of[octave] = patterns.len();
+                patterns.push(Pattern::new(kind, period, length, mix(seed ^ octave as u64)));
+            }
+            let one = (1u64 << FRACTION_BITS) as f64;
+            let step = each(|a| (grid.spacing[a] / length[a] * one).round() as i64);
+            let start = each(|a| {
+                let offset = mix(seed ^ mix(octave as u64 ^ mix(a as u64))) >> (64 - FRACTION_BITS);
+                offset as i64 * period[a] as i64 + step[a] / 2
+            });
+            Octave { pattern: pattern_of[like], start, step, strength: (first * 0.5f64.powi(octave as i32)) as f32 }
+        });
+        let mut noise =
+            NoiseField { kind, lasting, seed, bases: each(|a| basis(kind, a)), patterns, octaves, moment: None };
+        noise.move_to(0.0);
+        noise
     }
 
     /// Prepares the noise of a moment. Depends on nothing but the moment, so there is no state to save.
-    pub fn move_to(&mut self, grid: &Grid<D>, time: f64) {
+    pub fn move_to(&mut self, time: f64) {
+        if self.moment == Some(time) {
+            return;
+        }
+        self.moment = Some(time);
         let now = time / self.lasting;
-        let knot = now.floor() as i64;
-        if self.knots[0].0 != knot && self.knots[1].0 == knot {
-            self.knots.swap(0, 1);
+        let knot = now.floor();
+        // Two independent patterns: weights on a circle keep the mean square.
+        let angle = (now - knot) * std::f64::consts::FRAC_PI_2;
+        let knots = [(knot as i64, libm::cos(angle) as f32), (knot as i64 + 1, libm::sin(angle) as f32)];
+        for pattern in &mut self.patterns {
+            pattern.blend(knots, self.seed);
         }
-        for (k, wanted) in [knot, knot + 1].into_iter().enumerate() {
-            if self.knots[k].0 != wanted {
-                self.knots[k].0 = wanted;
-                let seed = mix(self.seed ^ (wanted as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-                match self.kind {
-                    Kind::Swirls => swirls(grid, self.scale, seed, &mut self.knots[k].1),
-                    // Three octaves of gradient noise seldom leave -0.6 to 0.6.
-                    Kind::Scalar => {
-                        self.knots[k].1[0].set_from(grid, |p| 1.6 * octaves(grid, self.scale, seed, 0.5, p))
-                    }
-                }
-            }
-        }
-        // Two independent fields: weights on a circle keep the mean square.
-        let angle = (now - knot as f64) * std::f64::consts::FRAC_PI_2;
-        self.blend = [libm::cos(angle) as Real, libm::sin(angle) as Real];
     }
 
     /// `out[x] += factor(x) * noise(x)` along the cells of a row from `first` on, for one component.
     pub fn add_row(&self, a: usize, row: Row<'_, D>, first: usize, factor: impl Fn(usize) -> Real, out: &mut [Real]) {
-        let (n0, n1) = (&self.knots[0].1[a].row(row)[first..], &self.knots[1].1[a].row(row)[first..]);
-        for x in 0..out.len() {
-            out[x] += factor(x) * (self.blend[0] * n0[x] + self.blend[1] * n1[x]);
+        let mut values = [f32x4::ZERO; CHUNK];
+        for (n, out) in out.chunks_mut(CHUNK).enumerate() {
+            let values = &mut values[..out.len()];
+            self.evaluate(row, first + n * CHUNK, values);
+            for (x, (out, value)) in out.iter_mut().zip(values).enumerate() {
+                *out += factor(n * CHUNK + x) * value.to_array()[a];
+            }
+        }
+    }
+
+    /// [`NoiseField::add_row`] for all components of a whole row, which takes no longer than one.
+    pub fn add_rows(&self, row: Row<'_, D>, factor: impl Fn(usize) -> Real, out: [&mut [Real]; D]) {
+        let mut values = [f32x4::ZERO; CHUNK];
+        for first in (0..out[0].len()).step_by(CHUNK) {
+            let len = (out[0].len() - first).min(CHUNK);
+            self.evaluate(row, first, &mut values[..len]);
+            for x in 0..len {
+                let value = (values[x] * factor(first + x)).to_array();
+                for a in 0..D {
+                    out[a][first + x] += value[a];
+                }
+            }
+        }
+    }
+
+    /// The values in at most [`CHUNK`] cells of a row from `first` on.
+    fn evaluate(&self, row: Row<'_, D>, first: usize, out: &mut [f32x4]) {
+        out.fill(f32x4::ZERO);
+        let begin = row.index[0] + first as isize;
+        // Cells are not wider than those of the lattice: at most one more of those is passed.
+        let mut nodes = [f32x4::ZERO; CHUNK + TAPS];
+        let mut cubics = [[f32x4::ZERO; TAPS]; CHUNK + 1];
+        let along = &self.bases[0];
+        for octave in &self.octaves {
+            let start = octave.place(0, begin).cell;
+            let passed = (octave.place(0, begin + out.len() as isize - 1).cell - start) as usize + 1;
+            self.sum_across(octave, row.index, start, &mut nodes[..passed + TAPS - 1]);
+            for (cubic, taps) in cubics[..passed].iter_mut().zip(nodes.windows(TAPS)) {
+                for (k, c) in cubic.iter_mut().enumerate() {
+                    *c = along[0][k] * taps[0] + along[1][k] * taps[1] + along[2][k] * taps[2] + along[3][k] * taps[3];
+                }
+            }
+            for (x, out) in out.iter_mut().enumerate() {
+                let Place { cell, part } = octave.place(0, begin + x as isize);
+                let [c0, c1, c2, c3] = cubics[(cell - start) as usize];
+                *out += ((c3 * part + c2) * part + c1) * part + c0;
+            }
+        }
+        if self.kind == Kind::Scalar {
+            for v in out {
+                *v = rounded_off(*v);
+            }
+        }
+    }
+
+    /// Sums the pattern over the axes other than x, with the weights of the row's place on them, for the nodes along x from
+    /// tap 0 of lattice cell `start` on.
+    #[inline(always)]
+    fn sum_across(&self, octave: &Octave<D>, index: [isize; D], start: i64, nodes: &mut [f32x4]) {
+        let Pattern { period, now, .. } = &self.patterns[octave.pattern];
+        let wrapped = |cell: i64, a: usize| cell.rem_euclid(period[a] as i64) as usize;
+        let mut taps = [[(0, f32x4::ZERO); TAPS]; D];
+        for a in 1..D {
+            let Place { cell, part } = octave.place(a, index[a]);
+            taps[a] = each(|j| {
+                let [b0, b1, b2, b3] = self.bases[a][j];
+                (wrapped(cell + j as i64, a), ((b3 * part + b2) * part + b1) * part + b0)
+            });
+        }
+        // In 2D there is one layer.
+        let layers = if D == 3 { TAPS } else { 1 };
+        nodes.fill(f32x4::ZERO);
+        for &(layer, weight) in taps[D - 1].iter().take(layers) {
+            let (layer, weight) = if D == 3 { (layer, weight * octave.strength) } else { (0, octave.strength.into()) };
+            let [w0, w1, w2, w3]: [f32x4; TAPS] = each(|j| taps[1][j].1 * weight);
+            let lines: [&[f32x4]; TAPS] = each(|j| &now[(layer * period[1] + taps[1][j].0) * period[0]..][..period[0]]);
+            let (mut from, mut rest) = (wrapped(start, 0), &mut *nodes);
+            while !rest.is_empty() {
+                let (piece, behind) = rest.split_at_mut(rest.len().min(period[0] - from));
+                let [l0, l1, l2, l3]: [_; TAPS] = each(|j| &lines[j][from..from + piece.len()]);
+                for (i, node) in piece.iter_mut().enumerate() {
+                    *node += w0 * l0[i] + w1 * l1[i] + w2 * l2[i] + w3 * l3[i];
+                }
+                (from, rest) = (0, behind);
+            }
         }
     }
 }
 
-/// Three octaves of gradient noise, each finer by two and weaker by `gain`; periodic where the grid is.
-fn octaves<const D: usize>(grid: &Grid<D>, scale: f64, seed: u64, gain: f64, p: [f64; D]) -> f64 {
-    let size = grid.size();
-    let (mut sum, mut weight) = (0.0, 1.0);
-    for octave in 0..3 {
-        let fine = f64::from(1 << octave);
-        let mut period = [0; D];
-        let q: [f64; D] = each(|a| {
-            let r = (p[a] - grid.origin[a]) / scale * fine;
-            if grid.axes[a] == Axis::Periodic {
-                // A whole number of lattice cells around the axis.
-                let cells = (size[a] / scale * fine).round().max(1.0);
-                period[a] = cells as i64;
-                r * cells / (size[a] / scale * fine)
-            } else {
-                r
-            }
-        });
-        sum += weight * gradient_noise(q, period, mix(seed ^ octave));
-        weight *= gain;
-    }
-    sum
+/// The cells of an octave's lattice: after how many it repeats, and how long they are, in metres.
+struct Lattice<const D: usize> {
+    period: [usize; D],
+    length: [f64; D],
 }
 
-/// Fills `out` with the curl of noise. In 2D the potential is one number, in 3D a vector; both curls are
-/// `out_a = sum over b, c of epsilon_abc d(psi_c)/dx_b`.
-fn swirls<const D: usize>(grid: &Grid<D>, scale: f64, seed: u64, out: &mut [Field<D>]) {
-    // Each octave of the potential is weaker by four, of its slopes by two.
-    let potential = |p: [f64; D], c: usize| octaves(grid, scale, mix(seed ^ (31 * c as u64 + 7)), 0.25, p);
-    // d(psi_c)/dx_b by a centred difference of the function itself.
-    let slope = |p: [f64; D], b: usize, c: usize| -> f64 {
-        let (mut up, mut down) = (p, p);
-        let step = 0.25 * scale.min(grid.spacing[b] * 2.0);
-        up[b] += step;
-        down[b] -= step;
-        (potential(up, c) - potential(down, c)) / (2.0 * step)
-    };
-    for a in 0..D {
-        let (b, c) = ((a + 1) % 3, (a + 2) % 3);
-        out[a].set_from(grid, |p| {
-            let plus = if b < D { slope(p, b, c) } else { 0.0 };
-            let minus = if c < D { slope(p, c, b) } else { 0.0 };
-            plus - minus
-        });
-    }
-    let energy: f64 = out.iter().map(|f| ops::dot(f, f)).sum();
-    let rms = (energy / grid.cell_count() as f64).sqrt();
-    let scale = if rms > 0.0 { (1.0 / rms) as Real } else { 0.0 };
-    for f in out {
-        f.par_rows(|_, f| f.iter_mut().for_each(|v| *v *= scale));
-        f.fill_halo();
-    }
+/// One per octave. A periodic axis has a whole number of cells. Shorter ones than the grid's would make noise that it
+/// cannot hold.
+fn lattices<const D: usize>(grid: &Grid<D>, scale: f64) -> [Lattice<D>; OCTAVES] {
+    let longest = longest_period::<D>();
+    each(|octave| {
+        let wanted = scale * CELLS_PER_SCALE * 0.5f64.powi(octave as i32);
+        let mut lattice = Lattice { period: [longest; D], length: grid.spacing.map(|h| wanted.max(h)) };
+        for a in (0..D).filter(|&a| grid.axes[a] == Axis::Periodic) {
+            let most = grid.cells[a];
+            // One cell would be no noise at all.
+            let cells = ((grid.size()[a] / wanted).round().min(most as f64) as usize).max(most.min(2));
+            let repeats = cells.div_ceil(longest);
+            lattice.period[a] = cells / repeats;
+            lattice.length[a] = grid.size()[a] / (lattice.period[a] * repeats) as f64;
+        }
+        lattice
+    })
+}
+
+/// The first octave whose pattern will do for this one.
+fn first_like<const D: usize>(lattices: &[Lattice<D>], octave: usize) -> usize {
+    let shape = |l: &Lattice<D>| (l.period, l.length.map(|length| length / l.length[0]));
+    (0..octave).find(|&o| shape(&lattices[o]) == shape(&lattices[octave])).unwrap_or(octave)
+}
+
+/// `v - 4/27 v^3` up to 1.5, where it has its peak, 1.
+#[inline(always)]
+fn rounded_off(v: f32x4) -> f32x4 {
+    let v = v.fast_max(f32x4::splat(-1.5)).fast_min(f32x4::splat(1.5));
+    v - v * v * v * (4.0 / 27.0)
 }

@@ -1,6 +1,6 @@
 //! Sources with the shape of an object, which may move, on any layout.
 
-use super::{Moment, Source, Substance, Supply, lattice_noise};
+use super::{Flicker, Moment, Source, Substance, Supply};
 use crate::Real;
 use crate::field::{Field, VectorField};
 use crate::grid::{At, Grid};
@@ -22,27 +22,14 @@ pub struct ShapedSource<const D: usize> {
     pub drags: bool,
     /// How much fluid appears inside, per volume and second: it swells.
     pub expansion: Real,
-    /// How much the emission flickers, from 0 to 1.
-    pub flicker: Real,
-    /// Size of the flickering spots and the time they last: metres, seconds.
-    pub flicker_scale: (f64, f64),
-    /// Makes sources flicker differently.
-    pub seed: u64,
+    /// How the emission (not the velocity) comes and goes in spots; what is held is held at a part of its value.
+    pub flicker: Option<Flicker<D>>,
 }
 
 impl<const D: usize> ShapedSource<D> {
     /// A source of nothing yet.
     pub fn new(shape: Box<dyn Shape<D>>) -> Self {
-        ShapedSource {
-            shape,
-            supply: Vec::new(),
-            velocity: None,
-            drags: false,
-            expansion: 0.0,
-            flicker: 0.0,
-            flicker_scale: (0.1, 0.5),
-            seed: 0,
-        }
+        ShapedSource { shape, supply: Vec::new(), velocity: None, drags: false, expansion: 0.0, flicker: None }
     }
 
     /// Calls `f(row, x, position, weight)` for the cells of the shape, weighted from 0 to 1 over an edge of one cell.
@@ -89,13 +76,16 @@ pub(crate) fn cells_within<const D: usize>(
 impl<const D: usize> Source<D> for ShapedSource<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &mut [Substance<D>]) {
         let layout = u[0].layout().clone();
-        let (size, lasting) = self.flicker_scale;
         let at = now.time + now.dt;
+        if let Some(flicker) = &mut self.flicker {
+            flicker.move_to(at);
+        }
         self.visit(&layout, grid, at, |row, x, p, weight| {
             let mut w = weight;
-            if self.flicker > 0.0 {
-                let spots = 0.5 + lattice_noise(p.map(|p| p / size), at / lasting, self.seed);
-                w *= 1.0 - self.flicker * (1.0 - spots.clamp(0.0, 1.0));
+            if let Some(flicker) = &self.flicker {
+                let mut bright = [0.0];
+                flicker.brightness(row, x, &mut bright);
+                w *= bright[0];
             }
             for &(s, supply) in &self.supply {
                 let ambient = substances[s].ambient;

@@ -6,6 +6,7 @@
 //! Differences from the papers: hot smoke rises (a sign), wind and cooling are exact in time, the pressure of the last
 //! step takes part in transport (second order in time), and the limit on the step knows how fast the flow may become.
 
+mod obstacles;
 mod outside;
 mod parts;
 mod pressure;
@@ -25,6 +26,7 @@ use crate::sim::NotFinite;
 use crate::trace::Tracer;
 
 use super::{LAGGED_UP_TO, Splitting};
+use obstacles::Obstacles;
 use parts::Carried;
 use pressure::Pressure;
 use tiles::Ages;
@@ -92,6 +94,7 @@ pub struct Smoke<const D: usize> {
     solver: Pressure<D>,
     /// How much fluid appears, per volume and second; if any ever does.
     swelling: Option<Field<D>>,
+    obstacles: Option<Obstacles<D>>,
     /// The largest acceleration of the last step, in metres per second squared.
     acceleration: f64,
     timings: Timings,
@@ -129,8 +132,9 @@ impl<const D: usize> Smoke<D> {
             velocity_before: faces()?,
             pressure: Field::on(&layout, At::Center, grid.pressure_ends())?,
             scratch: None,
-            solver: Pressure::new(&grid, &layout)?,
+            solver: Pressure::new(&grid, &layout, false)?,
             swelling: None,
+            obstacles: None,
             acceleration: 0.0,
             timings: Timings::default(),
             layout,
@@ -177,6 +181,7 @@ impl<const D: usize> Smoke<D> {
         self.push(t, half);
         self.apply_pressure(half);
         self.transport(Carried::Everything);
+        self.move_obstacles(t, dt);
         self.emit(t, dt);
         self.apply_pressure(half);
         self.push(t + half, half);
@@ -199,6 +204,7 @@ impl<const D: usize> Smoke<D> {
         self.trace_now(half);
         self.apply_pressure(half); // the mirror image: 2 uh - u1 = uh - grad q
         self.transport(Carried::Velocity);
+        self.move_obstacles(t, dt);
         self.emit(t, dt);
         self.push(t + half, half);
         self.diffuse(dt);
@@ -212,6 +218,7 @@ impl<const D: usize> Smoke<D> {
         let t = self.clock.time;
         self.trace_now(dt);
         self.transport(Carried::Everything);
+        self.move_obstacles(t, dt);
         self.emit(t, dt);
         self.push(t, dt);
         self.diffuse(dt);

@@ -121,9 +121,9 @@ pub(crate) fn reach<const D: usize>(u: &VectorField<D>, cells_per_speed: Real, o
     out.clear();
     out.extend((0..count).map(|t| {
         let most = tiles.around(t as u32 + 1).iter().map(|&slot| speeds[slot as usize]).fold(0.0, Real::max);
-        // Half a cell lies beyond the last centre. NaN and what is too fast reach as far as the tiles beside.
+        // A little more for rounding. NaN and what is too fast reach as far as the tiles beside.
         let furthest = tile_width::<D>() - HALO;
-        let cells = (most * cells_per_speed - 0.49).ceil().max(0.0);
+        let cells = (most * cells_per_speed * 1.001).ceil();
         if cells < furthest as Real { cells as u8 } else { furthest as u8 }
     }));
 }

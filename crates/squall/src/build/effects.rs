@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use squall_core::force::{Force, Moment, NoiseField, Source, Substance};
-use squall_core::{At, Field, Grid, OutOfMemory, Row, VectorField, rows};
+use squall_core::{At, Field, Grid, Row, VectorField, rows};
 
 use super::uses_noise;
 use crate::expr::{Expr, LANES, Lanes};
@@ -31,25 +31,25 @@ impl<const D: usize> Noises<D> {
         setup.fluid.velocity.iter().chain(forces).chain(substances).any(|f| uses_noise(f, swirls))
     }
 
-    /// How many fields it will keep.
-    pub fn fields(setup: &Setup) -> usize {
-        2 * usize::from(Self::wanted(setup, false)) + 2 * D * usize::from(Self::wanted(setup, true))
+    /// How many there will be.
+    pub fn count(setup: &Setup) -> usize {
+        [false, true].into_iter().filter(|&swirls| Self::wanted(setup, swirls)).count()
     }
 
-    pub fn shared(setup: &Setup, grid: &Grid<D>) -> Result<Shared<D>, OutOfMemory> {
+    pub fn shared(setup: &Setup, grid: &Grid<D>) -> Shared<D> {
         let scale = setup.fluid.noise_scale;
         let want = |swirls| Self::wanted(setup, swirls);
-        let scalar = want(false).then(|| NoiseField::scalar(grid, scale, LASTING, setup.seed)).transpose()?;
-        let swirls = want(true).then(|| NoiseField::swirls(grid, scale, LASTING, setup.seed ^ 1)).transpose()?;
-        Ok(Arc::new(Mutex::new(Noises { scalar, swirls })))
+        let scalar = want(false).then(|| NoiseField::scalar(grid, scale, LASTING, setup.seed));
+        let swirls = want(true).then(|| NoiseField::swirls(grid, scale, LASTING, setup.seed ^ 1));
+        Arc::new(Mutex::new(Noises { scalar, swirls }))
     }
 
-    fn at<'a>(shared: &'a Mutex<Self>, grid: &Grid<D>, time: f64) -> MutexGuard<'a, Self> {
+    fn at(shared: &Mutex<Self>, time: f64) -> MutexGuard<'_, Self> {
         // Nothing can be half done in here: each moment is prepared anew.
         let mut noises = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let Noises { scalar, swirls } = &mut *noises;
         for field in [scalar, swirls].into_iter().flatten() {
-            field.move_to(grid, time);
+            field.move_to(time);
         }
         noises
     }
@@ -136,6 +136,8 @@ struct Scene<'a, const D: usize> {
     substances: Rows<'a, D>,
     noises: &'a Noises<D>,
     row: Row<'a, D>,
+    /// How many cells the row has.
+    cells: usize,
 }
 
 impl<const D: usize> Scene<'_, D> {
@@ -153,7 +155,7 @@ impl<const D: usize> Scene<'_, D> {
     }
 
     fn load(&self, variable: Variable, first: usize, out: &mut [f32; LANES]) {
-        let len = (self.velocity[0].len() - first).min(LANES);
+        let len = (self.cells - first).min(LANES);
         let copy = |out: &mut [f32; LANES], row: &[f32]| out[..len].copy_from_slice(&row[first..first + len]);
         match variable {
             Variable::Time => out.fill(self.time as f32),
@@ -187,14 +189,41 @@ fn names(setup: &Setup) -> Vec<String> {
 /// Sets a field at rest, at time zero, to the values of a formula.
 pub fn fill<const D: usize>(field: &mut Field<D>, grid: &Grid<D>, formula: &Formula, noises: &Shared<D>) {
     let program = Program::new(formula, &[]);
-    let noises = &*Noises::at(noises, grid, 0.0);
+    let noises = &*Noises::at(noises, 0.0);
     field.par_rows(|row, out| {
-        let scene = Scene { grid, time: 0.0, velocity: [&[]; D], substances: Rows::of(&[]), noises, row };
+        let cells = out.len();
+        let scene = Scene { grid, time: 0.0, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells };
         for (k, out) in out.chunks_mut(LANES).enumerate() {
             out.copy_from_slice(&scene.eval(&program, k * LANES).0[..out.len()]);
         }
     });
     field.fill_halo();
+}
+
+/// Sets the cells of a field that `inside` says to the values of a formula, at time zero.
+pub fn fill_row<const D: usize>(
+    field: &mut Field<D>,
+    grid: &Grid<D>,
+    formula: &Formula,
+    noises: &Shared<D>,
+    inside: impl Fn([isize; D]) -> bool + Sync,
+) {
+    let program = Program::new(formula, &[]);
+    let noises = &*Noises::at(noises, 0.0);
+    field.par_rows(|row, out| {
+        let cells = out.len();
+        let scene = Scene { grid, time: 0.0, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells };
+        for (k, out) in out.chunks_mut(LANES).enumerate() {
+            let values = scene.eval(&program, k * LANES);
+            for (x, out) in out.iter_mut().enumerate() {
+                let mut index = row.index;
+                index[0] += (k * LANES + x) as isize;
+                if inside(index) {
+                    *out = values.0[x];
+                }
+            }
+        }
+    });
 }
 
 /// An acceleration given by one formula per axis.
@@ -213,14 +242,14 @@ impl<const D: usize> ExpressionForce<D> {
 
 impl<const D: usize> Force<D> for ExpressionForce<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]) {
-        let noises = &*Noises::at(&self.noises, grid, now.time);
+        let noises = &*Noises::at(&self.noises, now.time);
         let dt = now.dt as f32;
         rows::for_each(u.each_mut(), |row, u| {
-            for first in (0..grid.cells[0]).step_by(LANES) {
+            for first in (0..u[0].len()).step_by(LANES) {
                 // All components from the old velocity, before any is changed.
                 let velocity = u.each_ref().map(|u| &**u);
                 let substances = Rows::of(substances);
-                let scene = Scene { grid, time: now.time, velocity, substances, noises, row };
+                let scene = Scene { grid, time: now.time, velocity, substances, noises, row, cells: u[0].len() };
                 let f = self.programs.each_ref().map(|p| scene.eval(p, first));
                 for a in 0..D {
                     for (u, f) in u[a][first..].iter_mut().zip(&f[a].0) {
@@ -247,16 +276,16 @@ impl<const D: usize> ExpressionSource<D> {
 
 impl<const D: usize> Source<D> for ExpressionSource<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &mut [Substance<D>]) {
-        let noises = &*Noises::at(&self.noises, grid, now.time);
+        let noises = &*Noises::at(&self.noises, now.time);
         let dt = now.dt as f32;
         let (before, rest) = substances.split_at_mut(self.substance);
         let Some((fed, after)) = rest.split_first_mut() else { return };
         fed.field.par_rows(|row, out| {
-            for first in (0..grid.cells[0]).step_by(LANES) {
+            for first in (0..out.len()).step_by(LANES) {
                 let velocity = u.each_ref().map(|u| u.row(row));
                 // The formula may read the substance that it feeds.
                 let substances = Rows { before, written: Some(&*out), after };
-                let scene = Scene { grid, time: now.time, velocity, substances, noises, row };
+                let scene = Scene { grid, time: now.time, velocity, substances, noises, row, cells: out.len() };
                 let rate = scene.eval(&self.program, first);
                 for (a, rate) in out[first..].iter_mut().zip(&rate.0) {
                     *a += dt * rate;

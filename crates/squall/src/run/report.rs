@@ -7,6 +7,7 @@ use squall_io::{CheckpointError, FolderError, IoError, MovieError, OutputFolder}
 use squall_render::{Image, RenderError};
 
 use crate::build::BuildError;
+use crate::picture::PainterError;
 use crate::setup::Setup;
 
 /// What happens during a run.
@@ -203,6 +204,26 @@ pub enum RunError {
         /// Its file.
         path: PathBuf,
     },
+    /// The run has no volumes to take pictures of.
+    #[error("{} holds no volumes of a finished run", .folder.display())]
+    NoVolumes {
+        /// Which folder.
+        folder: PathBuf,
+    },
+    /// A volume lacks what is to be shown.
+    #[error("{} has no `{name}`", .path.display())]
+    NoField {
+        /// Which file.
+        path: PathBuf,
+        /// What it lacks.
+        name: String,
+    },
+    /// The volumes were computed by another scene.
+    #[error("{} was computed by another scene: not only its looks have changed", .folder.display())]
+    OtherPhysics {
+        /// Which folder.
+        folder: PathBuf,
+    },
     /// A file cannot be read or written.
     #[error(transparent)]
     Io(#[from] IoError),
@@ -241,6 +262,15 @@ pub enum RunError {
     },
 }
 
+impl From<PainterError> for RunError {
+    fn from(error: PainterError) -> Self {
+        match error {
+            PainterError::Picture(e) => e.into(),
+            PainterError::Build(e) => e.into(),
+        }
+    }
+}
+
 impl RunError {
     pub(super) fn remove(path: &Path, source: std::io::Error) -> Self {
         IoError::File { path: path.to_owned(), action: "remove", source }.into()
@@ -254,6 +284,7 @@ impl RunError {
             }
             RunError::Disk { .. } => "free some space, write fewer frames or raw fields, or choose another folder",
             RunError::Busy { .. } => "wait until it ends, or choose another folder with --out",
+            RunError::Build(BuildError::Mesh { .. }) => "repair the mesh, give it another `scale`, or use larger cells",
             RunError::Build(_) => "use fewer cells, or close other programs",
             RunError::Folder(FolderError::OtherScene { .. } | FolderError::UnknownFiles { .. }) => {
                 "choose another folder with --out, or replace what is there with --overwrite"
@@ -263,6 +294,13 @@ impl RunError {
             }
             RunError::Checkpoint(CheckpointError::Io(_)) => return None,
             RunError::Checkpoint(_) | RunError::MissingFrame { .. } => "begin again with --restart",
+            RunError::NoVolumes { .. } => {
+                "run the 3D scene first, with output.vdb = true (the default for smoke), or name its folder with --run"
+            }
+            RunError::NoField { .. } => "add it to `output.vdb` (fields = [...]) and run the scene again",
+            RunError::OtherPhysics { .. } => {
+                "run the scene again; without that only [picture], [camera], [[light]], [render] and colours may change"
+            }
             RunError::NotFinite(_) => {
                 "look for an expression that divides by zero or grows without bound, and for very strong forces; \
                  smaller steps (solver.cfl, solver.max_dt) may help"

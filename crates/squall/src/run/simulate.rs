@@ -4,16 +4,17 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use squall_core::clock::next_dt;
-use squall_core::{Simulation, StateVisitor, StepReport};
-use squall_io::{Checkpoint, OutputFolder, Position, SceneHash, checkpoint};
+use squall_core::{Simulation, StateVisitor, StepReport, Volume};
+use squall_io::{Checkpoint, OutputFolder, Position, SceneHash, VdbValues, checkpoint};
+use squall_render::film;
 
 use super::log::Log;
 use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
-use super::writer::{Failed, Frame, Writer, Written};
+use super::writer::{Failed, Frame, Pixels, Writer, Written};
 use super::{CancelToken, RunOptions, STEPS, TIMINGS};
 use crate::build::build;
-use crate::picture::{Painter, read_field};
-use crate::setup::Setup;
+use crate::picture::{Painter, Picture, read_field, tone};
+use crate::setup::{Model, Setup};
 
 /// Most steps in a frame: who needs more has made a mistake.
 const MAX_STEPS: u32 = 10_000;
@@ -39,6 +40,8 @@ pub(super) struct Simulator<'a> {
     logged: Instant,
     steps_here: u64,
     seconds_stepping: f64,
+    /// Cells of all steps of this call.
+    cell_steps: u64,
 }
 
 /// Why the computing ended before its time.
@@ -78,7 +81,7 @@ impl<'a> Simulator<'a> {
             checkpoint.restore(|v| visit(v, &mut *sim, &mut painter, &mut totals))?;
         }
         let masses: String = setup.substances.iter().map(|s| format!(",mass_{}", s.name)).collect();
-        let header = format!("step,time,dt,cfl,max_speed,max_divergence,relative_divergence,energy{masses}");
+        let header = format!("step,time,dt,cfl,max_speed,max_divergence,relative_divergence,energy,cells{masses}");
         let steps = Log::open(folder.path().join(STEPS), &header, totals.steps)?;
         let header = "step,seconds,advect,force,diffuse,project,measure";
         let timings = Log::open(folder.path().join(TIMINGS), header, totals.steps)?;
@@ -98,6 +101,7 @@ impl<'a> Simulator<'a> {
             logged: Instant::now(),
             steps_here: 0,
             seconds_stepping: 0.0,
+            cell_steps: 0,
         })
     }
 
@@ -151,17 +155,19 @@ impl<'a> Simulator<'a> {
         let seconds = start.elapsed().as_secs_f64();
         self.seconds_stepping += seconds;
         self.steps_here += 1;
+        self.cell_steps += report.cells;
         self.totals.add(&report);
         let (step, time) = (self.totals.steps, self.sim.time());
         let r = &report;
-        let row = [time, r.dt, r.cfl, r.max_speed, r.max_divergence, r.relative_divergence, r.energy];
+        let row = [time, r.dt, r.cfl, r.max_speed, r.max_divergence, r.relative_divergence, r.energy, r.cells as f64];
         self.steps.row(step, row.into_iter().chain(r.mass.iter().copied()));
         let t = &report.timings;
         self.timings.row(step, [seconds, t.advect, t.force, t.diffuse, t.project, t.measure]);
         observer.event(&Event::Step { step, frame, progress, seconds, report: &report });
         let divergence = report.relative_divergence;
         // Also true for NaN.
-        if self.strict && !(divergence <= STRICT_DIVERGENCE && report.pressure.converged) {
+        let small = divergence <= STRICT_DIVERGENCE || self.setup.model == Model::Smoke;
+        if self.strict && !(small && report.pressure.converged) {
             return Err(RunError::NotConverged { step, time, divergence, limit: STRICT_DIVERGENCE }.into());
         }
         Ok(())
@@ -169,8 +175,9 @@ impl<'a> Simulator<'a> {
 
     /// Draws the present state as a frame and hands it to the writer.
     fn show(&mut self, number: u64, observer: &mut dyn Observer) -> Result<(), Stop> {
-        let image = self.painter.draw(&*self.sim)?;
-        observer.event(&Event::Picture { frame: number, image: &image });
+        let picture = self.painter.draw(&*self.sim, number)?;
+        let (pixels, exr) = finish(self.setup, picture);
+        observer.event(&Event::Picture { frame: number, image: pixels.image() });
         let mut fields = Vec::with_capacity(self.setup.output.fields.len());
         for name in &self.setup.output.fields {
             let Some(field) = read_field(&*self.sim, name) else { continue };
@@ -181,13 +188,30 @@ impl<'a> Simulator<'a> {
             }
             fields.push((name.clone(), shape, field.values));
         }
-        self.writer.send(Frame { number, image, fields })?;
+        let volumes = self.volumes();
+        let half = self.setup.output.vdb.as_ref().is_some_and(|vdb| vdb.half);
+        let (time, fps) = (self.sim.time(), self.setup.time.fps);
+        self.writer.send(Frame { number, pixels, exr, volumes, half, time, fps, fields })?;
         self.frame = number;
         tell(self.writer.news(), observer);
         if self.logged.elapsed().as_secs_f64() >= LOG_SECONDS {
             self.save_logs()?;
         }
         Ok(())
+    }
+
+    /// The volumes that are written, where they are now.
+    fn volumes(&self) -> Vec<(String, VdbValues<Volume>)> {
+        let component = |name: &str, a: usize| {
+            let mut out = Volume::default();
+            self.sim.volume(name, a, &mut out).then_some(out)
+        };
+        let names = self.setup.output.vdb.iter().flat_map(|vdb| &vdb.fields);
+        let values = |name: &String| match name.as_str() {
+            "velocity" => Some(VdbValues::Vector([component(name, 0)?, component(name, 1)?, component(name, 2)?])),
+            _ => component(name, 0).map(VdbValues::Scalar),
+        };
+        names.filter_map(|name| Some((name.clone(), values(name)?))).collect()
     }
 
     fn save_logs(&mut self) -> Result<(), Stop> {
@@ -231,7 +255,7 @@ impl<'a> Simulator<'a> {
         summary.steps_here = self.steps_here;
         if self.steps_here > 0 {
             summary.seconds_per_step = self.seconds_stepping / self.steps_here as f64;
-            summary.ns_per_cell_step = 1e9 * summary.seconds_per_step / self.setup.cell_count() as f64;
+            summary.ns_per_cell_step = 1e9 * self.seconds_stepping / self.cell_steps.max(1) as f64;
         }
         summary.largest_divergence = self.totals.divergence;
         let masses = self.setup.substances.iter().zip(self.totals.first_mass.iter().zip(&self.totals.last_mass));
@@ -246,6 +270,22 @@ impl<'a> Simulator<'a> {
         }
         Ok(folder)
     }
+}
+
+/// A picture as the scene wants it written.
+pub(super) fn finish(setup: &Setup, picture: Picture) -> (Pixels, Option<film::Frame>) {
+    let frame = match picture {
+        Picture::Screen(image) => return (Pixels::Opaque(image), None),
+        Picture::Film(frame) => frame,
+    };
+    let tone = tone(setup.picture.exposure);
+    let transparent = setup.film.as_ref().is_some_and(|film| film.render.transparent);
+    let pixels = match (setup.output.bits, transparent) {
+        (16, _) => Pixels::Deep(frame.to_image(&tone), frame.to_rgba16(&tone)),
+        (_, true) => Pixels::Transparent(frame.to_image(&tone)),
+        (_, false) => Pixels::Opaque(frame.to_image(&tone)),
+    };
+    (pixels, setup.output.exr.then_some(frame))
 }
 
 fn tell(news: Vec<Written>, observer: &mut dyn Observer) {

@@ -4,17 +4,50 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use squall_io::{IoError, OutputFolder, write_npy, write_png};
+use squall_core::Volume;
+use squall_io::vdb::{MetaValue, Metadata};
+use squall_io::{
+    ExrPrecision, IoError, OutputFolder, VdbClass, VdbGrid, VdbOptions, VdbPrecision, VdbValues, write_exr, write_npy,
+    write_png, write_png16, write_vdb,
+};
 use squall_render::Image;
+use squall_render::film::Frame as Film;
 
-use super::{FRAMES, RunError};
+use super::{FRAMES, RunError, VOLUMES};
 
 /// Everything that is written for a frame.
 pub(super) struct Frame {
     pub number: u64,
-    pub image: Image,
+    pub pixels: Pixels,
+    /// The picture in linear light.
+    pub exr: Option<Film>,
+    pub volumes: Vec<(String, VdbValues<Volume>)>,
+    /// Whether volumes have 16 bits.
+    pub half: bool,
+    /// Seconds from the start, and frames per second.
+    pub time: f64,
+    pub fps: f64,
     /// Name, shape for NumPy, values.
     pub fields: Vec<(String, Vec<usize>, Vec<f32>)>,
+}
+
+/// A picture for a screen.
+pub(super) enum Pixels {
+    /// Without opacity.
+    Opaque(Image),
+    /// With opacity.
+    Transparent(Image),
+    /// The same, and with 16 bits for red, green, blue and opacity of each pixel.
+    Deep(Image, Vec<u16>),
+}
+
+impl Pixels {
+    /// With 8 bits.
+    pub fn image(&self) -> &Image {
+        match self {
+            Pixels::Opaque(image) | Pixels::Transparent(image) | Pixels::Deep(image, _) => image,
+        }
+    }
 }
 
 /// A frame whose files are on disk.
@@ -91,9 +124,48 @@ fn write(folder: &mut OutputFolder, frame: &Frame) -> Result<PathBuf, IoError> {
     for (name, shape, values) in &frame.fields {
         write_npy(folder.frame_path(name, frame.number, "npy"), shape, values)?;
     }
-    let path = folder.frame_path(FRAMES, frame.number, "png");
-    let image = &frame.image;
-    write_png(&path, image.width as u32, image.height as u32, &image.to_rgb())?;
+    write_volumes(folder, frame)?;
+    let path = write_picture(folder, frame.number, &frame.pixels, frame.exr.as_ref())?;
     folder.record_frame(frame.number)?;
     Ok(path)
+}
+
+/// Writes a picture in all its forms; gives the path of the PNG file.
+pub(super) fn write_picture(
+    folder: &OutputFolder,
+    number: u64,
+    pixels: &Pixels,
+    exr: Option<&Film>,
+) -> Result<PathBuf, IoError> {
+    if let Some(film) = exr {
+        let path = folder.frame_path(FRAMES, number, "exr");
+        write_exr(path, film.width, film.height, &film.rgba, Some(&film.depth), ExrPrecision::Half)?;
+    }
+    let path = folder.frame_path(FRAMES, number, "png");
+    let (width, height) = (pixels.image().width as u32, pixels.image().height as u32);
+    match pixels {
+        Pixels::Opaque(image) => write_png(&path, width, height, &image.to_rgb())?,
+        Pixels::Transparent(image) => write_png(&path, width, height, image.rgba())?,
+        Pixels::Deep(_, samples) => write_png16(&path, width, height, samples)?,
+    }
+    Ok(path)
+}
+
+fn write_volumes(folder: &OutputFolder, frame: &Frame) -> Result<(), IoError> {
+    if frame.volumes.is_empty() {
+        return Ok(());
+    }
+    let precision = if frame.half { VdbPrecision::Half } else { VdbPrecision::Full };
+    let grids: Vec<VdbGrid<'_>> = frame
+        .volumes
+        .iter()
+        .map(|(name, values)| VdbGrid { name, values: values.by_ref(), class: VdbClass::FogVolume, precision })
+        .collect();
+    let mut metadata = Metadata::default();
+    metadata.insert("creator".into(), MetaValue::Text(format!("Squall {}", env!("CARGO_PKG_VERSION"))));
+    metadata.insert("frame".into(), MetaValue::Long(frame.number as i64));
+    metadata.insert("time".into(), MetaValue::Double(frame.time));
+    metadata.insert("fps".into(), MetaValue::Double(frame.fps));
+    let options = VdbOptions { metadata, ..VdbOptions::default() };
+    write_vdb(folder.frame_path(VOLUMES, frame.number, "vdb"), &grids, &options)
 }

@@ -11,6 +11,42 @@ choices! {
     pub enum Model {
         /// Stable fluids: smoke, ink and air in a box.
         StableFluids = "stable_fluids",
+        /// Smoke and fire on a grid that follows them, around solid objects.
+        Smoke = "smoke",
+    }
+
+    /// How smoke vanishes.
+    pub enum FadeLaw {
+        /// All of it evenly: the same part each second.
+        Even = "even",
+        /// The same amount each second: thin smoke goes first and edges stay crisp.
+        ThinFirst = "thin_first",
+    }
+
+    /// How solids enter the grid.
+    pub enum Solids {
+        /// Cells are cut by surfaces: slopes are smooth.
+        CutCells = "cut_cells",
+        /// Cells are solid or not: slopes are stairs.
+        Cells = "cells",
+    }
+
+    /// How things move between keys.
+    pub enum Interpolation {
+        /// At constant speed.
+        Linear = "linear",
+        /// Without jerks and without overshooting.
+        Smooth = "smooth",
+        /// Not at all: jumps at each key.
+        Step = "step",
+    }
+
+    /// How much work goes into a picture.
+    pub enum Quality {
+        /// To see how things are.
+        Preview = "preview",
+        /// To show.
+        Final = "final",
     }
 
     /// How values are carried along with the fluid.

@@ -2,16 +2,21 @@
 //! beyond the kind of each value; [`Scene::setup`] does the rest.
 
 pub mod choices;
+mod film;
 pub(crate) mod read;
+mod shapes;
 mod sides;
 pub(crate) mod tree;
 
-use choices::{AdvectWith, Advection, Diffusion, Model, Movie, PictureMode, Splitting, Tracer};
+use choices::{AdvectWith, Advection, Diffusion, FadeLaw, Model, Movie, PictureMode, Solids, Splitting, Tracer};
+pub use film::*;
 pub use read::{Named, NumberOrText, OneOrMany};
 use read::{Read, Reader, plain_key, read_keys, table};
+pub use shapes::*;
 pub use sides::*;
 use tree::Node;
 
+use crate::assets::Assets;
 use crate::diagnostic::{Problem, Problems, SceneError, Sources, Spanned};
 use crate::setup::Setup;
 
@@ -25,6 +30,8 @@ pub struct Scene {
     pub sources: Sources,
     /// What they say.
     pub file: SceneFile,
+    /// Where the files are that it names.
+    pub assets: Assets,
 }
 
 impl Scene {
@@ -48,7 +55,12 @@ impl Scene {
         }
         problems.into_result()?;
         // Whoever returns no file has said why, and that was an error.
-        Ok(Scene { file: file.unwrap_or_default(), sources })
+        Ok(Scene { file: file.unwrap_or_default(), sources, assets: Assets::none() })
+    }
+
+    /// The same scene, with the files that it may name.
+    pub fn with_assets(self, assets: Assets) -> Scene {
+        Scene { assets, ..self }
     }
 
     /// Fills in defaults and checks everything. Warnings come along with the result.
@@ -62,20 +74,24 @@ table! {
     pub struct SceneFile {
         /// What the scene shows, in a sentence.
         description: String,
-        /// Which model computes the fluid. Default "stable_fluids", the only one.
+        /// Which model computes the fluid. Default "stable_fluids".
         model: Model,
         /// Seed of everything random. Default 1.
         seed: u64,
         /// The box of cells. Required.
         grid: Grid,
-        /// What bounds the box. Default: slip walls everywhere.
+        /// What bounds the box. Default: slip walls everywhere; smoke has no bounds.
         boundary: Boundary,
         /// The fluid itself.
         fluid: Fluid,
         /// What the fluid carries: one table per substance, with a name of your choice.
         substance: Named<Substance>,
+        /// What smoke does; for the model "smoke".
+        smoke: Smoke,
         /// Emitters.
         source: Vec<Spanned<Source>>,
+        /// Solids in the way of the fluid; for the model "smoke".
+        object: Vec<Spanned<Object>>,
         /// Forces.
         force: Vec<Spanned<Force>>,
         /// How the fluid is computed.
@@ -86,6 +102,12 @@ table! {
         output: Output,
         /// What frames look like.
         picture: Picture,
+        /// Where 3D pictures are taken from.
+        camera: Camera,
+        /// Lights of 3D pictures. Default: a warm one from the upper left, a cool one from behind.
+        light: Vec<Spanned<Light>>,
+        /// What 3D pictures look like.
+        render: Render,
     }
 
     /// The box of cells.
@@ -118,6 +140,30 @@ table! {
         noise_scale: f64,
     }
 
+    /// What smoke does. It always carries `density`, and `temperature` in kelvins above that of the air.
+    pub struct Smoke {
+        /// Upward acceleration for each kelvin above the air, m/s^2. Default 0.0335, that of air at room temperature.
+        rise: f64,
+        /// Downward acceleration for a density of 1, m/s^2. Default 0.
+        fall: f64,
+        /// How fast smoke vanishes, 1/s. Default 0.15.
+        fade: f64,
+        /// How it vanishes. Default "thin_first".
+        fade_law: FadeLaw,
+        /// How fast heat is lost, 1/s. Default 0.4.
+        cooling: f64,
+        /// What a body at 1000 K above the air loses by radiation, K/s; falls with the fourth power. Default 0.
+        radiation: f64,
+        /// Strength of the force that keeps small whirls alive. Default 0.3.
+        confinement: f64,
+        /// Velocity of the air around, m/s. Default at rest.
+        wind: Vec<Spanned<f64>>,
+        /// How fast the edge of an unbounded grid takes the velocity of the wind, 1/s. Default 1.
+        wind_rate: f64,
+        /// Cells of clean air kept around the smoke where the grid follows it. Default 3.
+        buffer: u64,
+    }
+
     /// Something that the fluid carries: smoke, heat, dye.
     pub struct Substance {
         /// Diffusion, m^2/s. Default 0.
@@ -132,6 +178,8 @@ table! {
         color: String,
         /// What appears each second everywhere: an expression over position, time and all fields.
         source: NumberOrText,
+        /// Less than this counts as nothing, where the grid follows the smoke. Default: 1/500 of the largest value emitted.
+        threshold: f64,
     }
 
     /// Values of a substance on the sides of the box.
@@ -144,9 +192,9 @@ table! {
         z: SubstanceEnds,
     }
 
-    /// An emitter. It needs a shape and at least one of set, rate and velocity.
+    /// An emitter. It needs a place and something to do: set, rate, velocity, sink or expansion.
     pub struct Source {
-        /// Where it is. Required.
+        /// Where it is. Required, unless it follows an object: then it is the skin of that object.
         shape: Shape,
         /// Width in metres of its soft edge. Default: one cell.
         softness: f64,
@@ -156,48 +204,32 @@ table! {
         rate: Named<f64>,
         /// Fluid inside is pushed to this velocity, m/s. Default: left alone.
         velocity: Vec<Spanned<f64>>,
+        /// How fast all substances vanish inside, 1/s. Default 0.
+        sink: f64,
+        /// How much fluid appears inside, per volume and second. Default 0.
+        expansion: f64,
         /// Modulates the emission by smooth noise, 0 to 1, so that plumes look alive. Default 0.
         noise: f64,
         /// When it starts, seconds. Default 0.
         from: f64,
         /// When it stops, seconds. Default: never.
         to: f64,
-    }
-
-    /// A region of space: exactly one of these.
-    pub struct Shape {
-        /// A ball; in 2D a disc.
-        sphere: Sphere,
-        /// A box along the axes.
-        r#box: Block,
-        /// All points near a line segment.
-        capsule: Capsule,
-    }
-
-    /// A ball; in 2D a disc.
-    pub struct Sphere {
-        /// Its centre, metres. Required.
-        center: Vec<Spanned<f64>>,
-        /// Its radius, metres. Required.
-        radius: f64,
-    }
-
-    /// A box along the axes.
-    pub struct Block {
-        /// Lower corner, metres. Required.
-        min: Vec<Spanned<f64>>,
-        /// Upper corner, metres. Required.
-        max: Vec<Spanned<f64>>,
-    }
-
-    /// All points near a line segment.
-    pub struct Capsule {
-        /// One end of the segment, metres. Required.
-        from: Vec<Spanned<f64>>,
-        /// The other end, metres. Required.
-        to: Vec<Spanned<f64>>,
-        /// How near, metres. Required.
-        radius: f64,
+        /// It starts again after this many seconds, again and again.
+        every: f64,
+        /// How far the shape is moved from where it was built, metres. Default 0.
+        position: Vec<Spanned<f64>>,
+        /// How far it is turned about x, y and z, degrees, in this order (2D: one number). Default 0.
+        rotation: OneOrMany<Spanned<f64>>,
+        /// How many times larger it is than it was built. Default 1.
+        scale: f64,
+        /// The point of the shape about which it turns and grows. Default: the middle of the shape; the origin of a mesh.
+        pivot: Vec<Spanned<f64>>,
+        /// How it moves. Default: not at all.
+        motion: Motion,
+        /// The name of an object that it is a part of and moves with.
+        follow: String,
+        /// Whether fluid inside takes the velocity of the moving shape. Default: if it moves.
+        drag: bool,
     }
 
     /// A force: exactly one kind, and when it acts.
@@ -294,6 +326,8 @@ table! {
         max_dt: f64,
         /// Fewest steps in a frame. Default 1.
         steps_per_frame: u64,
+        /// How solids enter the grid; for the model "smoke". Default "cut_cells".
+        solids: Solids,
     }
 
     /// Frames and their rate.
@@ -308,8 +342,16 @@ table! {
 
     /// What is written.
     pub struct Output {
-        /// Width of the pictures in pixels; the height follows from the box. Default 640.
+        /// Width of the pictures in pixels. Default 640.
         width: u64,
+        /// Height of the pictures in pixels; 3D only. Default: as the box.
+        height: u64,
+        /// Bits per colour of the pictures: 8 or 16 (3D with a camera only). Default 8.
+        bits: u64,
+        /// Whether pictures are also written in linear light with opacity and depth (.exr); 3D with a camera only. Default false.
+        exr: bool,
+        /// Whether volumes are written for other programs and for `squall render` (.vdb); 3D only. Default: true for smoke.
+        vdb: Vdb,
         /// The movie written at the end. Default "gif".
         movie: Movie,
         /// Fields written raw (.npy) for each frame: substances, "velocity", "pressure", "vorticity", "speed". Default none.
@@ -370,13 +412,35 @@ pub(crate) fn often_meant(place: &str, key: &str) -> Option<String> {
         }
         ("time", "duration" | "seconds") => "give the number of `frames`: seconds times `fps`",
         ("", "substances") => "write one table per substance: [substance.density]",
-        ("", "smoke" | "density" | "temperature") => "substances are tables of their own: [substance.density]",
-        ("output", "height") => "the height follows from `width` and the shape of the box",
+        ("", "density" | "temperature") => "substances are tables of their own: [substance.density]",
+        ("object", "mesh") => "write shape = { mesh = \"horse.ply\" }",
+        ("object", "sphere" | "box" | "capsule" | "cylinder" | "plane" | "polygon") => {
+            return Some(format!("write shape = {{ {key} = ... }}"));
+        }
+        ("object", "velocity" | "spin" | "keys") => return Some(format!("write motion = {{ {key} = ... }}")),
+        ("source" | "object", "bunny" | "file") => "write shape = { mesh = \"horse.ply\" }",
+        ("source", "density" | "temperature") => {
+            "say what is emitted by `set = { density = 1.0, temperature = 200.0 }`"
+        }
+        ("object" | "source", "keyframes") => "write motion = { keys = [{ time = 0.0, position = [0.0, 0.0] }] }",
+        ("light", "direction") => "did you mean `sun`? It points towards the light",
+        ("light", "position") => "did you mean `point`?",
+        ("light", "intensity") => "did you mean `strength`?",
+        ("camera", "from") => "did you mean `position`?",
+        ("camera", "look_at") => "did you mean `target`?",
+        ("render", "exposure" | "background" | "show") => return Some(format!("`{key}` belongs to [picture]")),
+        ("render", "kappa") => "did you mean `thickness`?",
         ("solver", "dt") => "did you mean `max_dt`?",
         // In TOML, keys below a [table] belong to it.
         (_, "description" | "model" | "seed") => return Some(format!("`{key}` belongs above the first [table]")),
-        (_, "source" | "force") => return Some(format!("`{key}` is a list of its own: begin it with [[{key}]]")),
-        (_, "grid" | "boundary" | "fluid" | "substance" | "solver" | "time" | "output" | "picture") => {
+        (_, "source" | "force" | "object" | "light") => {
+            return Some(format!("`{key}` is a list of its own: begin it with [[{key}]]"));
+        }
+        (
+            _,
+            "grid" | "boundary" | "fluid" | "substance" | "smoke" | "solver" | "time" | "output" | "picture" | "camera"
+            | "render",
+        ) => {
             return Some(format!("`{key}` is a table of its own: begin it with [{key}]"));
         }
         _ => return None,

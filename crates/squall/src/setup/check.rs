@@ -6,12 +6,14 @@ use crate::scene;
 
 pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
     net_inflow(setup, file, problems);
+    noise_without_bounds(setup, file, problems);
     if !problems.errors.is_empty() {
         // The values behind an error are stand-ins: warnings about them would only confuse.
         return;
     }
     idle_sources(setup, file, problems);
     idle_substances(setup, file, problems);
+    smoke_without_sources(setup, problems);
     useless_forces(setup, file, problems);
 }
 
@@ -20,6 +22,9 @@ fn net_inflow(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_
     let size = &setup.grid.size;
     let (mut net, mut gross) = (0.0, 0.0);
     for (a, axis) in setup.grid.axes.iter().enumerate() {
+        if *axis == Axis::Unbounded {
+            return;
+        }
         let Axis::Bounded { lo, hi } = axis else { continue };
         let area = size.iter().enumerate().filter(|(b, _)| *b != a).map(|(_, length)| length).product::<f64>();
         for (side, inwards) in [(lo, 1.0), (hi, -1.0)] {
@@ -51,6 +56,29 @@ fn net_inflow(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_
     }
 }
 
+/// Noise is kept in a box of its own, and an unbounded grid goes wherever it likes.
+fn noise_without_bounds(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    if !setup.grid.is_unbounded() {
+        return;
+    }
+    let typed = file.force.iter().flat_map(|list| &list.value);
+    let forces = setup.forces.iter().zip(typed).filter(|(f, _)| match &f.kind {
+        ForceKind::Noise { .. } => true,
+        ForceKind::Expression(components) => components.iter().any(Formula::uses_noise),
+        _ => false,
+    });
+    let sources = file.substance.iter().flat_map(|named| &named.0).filter(|(name, _)| {
+        let substance = setup.substances.iter().find(|s| s.name == name.value);
+        substance.and_then(|s| s.source.as_ref()).is_some_and(Formula::uses_noise)
+    });
+    let spans = forces.map(|(_, typed)| typed.span).chain(sources.map(|(name, _)| name.span));
+    for span in spans.collect::<Vec<_>>() {
+        problems
+            .error(span, "noise that fills space needs a box", "this grid has no bounds")
+            .help("add [boundary] to make the scene a box; sources flutter by their own `noise`");
+    }
+}
+
 /// Where the first inflow was written.
 fn first_inflow(file: &scene::SceneFile) -> Option<Span> {
     let sides = file.boundary.as_deref()?;
@@ -65,28 +93,16 @@ fn first_inflow(file: &scene::SceneFile) -> Option<Span> {
     })
 }
 
-/// Lower and upper corner of a shape.
-fn extent(shape: &Shape) -> (Vec<f64>, Vec<f64>) {
-    let grown = |a: &[f64], b: &[f64], r: f64| {
-        let lo = a.iter().zip(b).map(|(a, b)| a.min(*b) - r).collect();
-        let hi = a.iter().zip(b).map(|(a, b)| a.max(*b) + r).collect();
-        (lo, hi)
-    };
-    match shape {
-        Shape::Sphere { center, radius } => grown(center, center, *radius),
-        Shape::Box { min, max } => grown(min, max, 0.0),
-        Shape::Capsule { from, to, radius } => grown(from, to, *radius),
-    }
-}
-
 fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
     let grid = &setup.grid;
     let typed = file.source.iter().flat_map(|list| &list.value);
     for (i, (source, typed)) in setup.sources.iter().zip(typed).enumerate() {
         let place = typed.shape.as_ref().map_or(typed.span, |s| s.span);
-        let (lo, hi) = extent(&source.shape);
-        let outside =
-            (0..setup.dimensions()).find(|&a| hi[a] <= grid.origin[a] || lo[a] >= grid.origin[a] + grid.size[a]);
+        let (lo, hi) = source.shape.extent();
+        let placed = source.motion.is_rest() && source.follow.is_none();
+        let outside = (0..setup.dimensions())
+            .filter(|_| placed && !grid.is_unbounded())
+            .find(|&a| hi[a] <= grid.origin[a] || lo[a] >= grid.origin[a] + grid.size[a]);
         if let Some(a) = outside {
             let (from, to) = (grid.origin[a], grid.origin[a] + grid.size[a]);
             let axis = ["x", "y", "z"][a];
@@ -94,7 +110,9 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
                 "along {axis} the box reaches from {from} to {to} m, the source from {} to {} m",
                 lo[a], hi[a]
             ));
-        } else if let Some(a) = (0..setup.dimensions()).find(|&a| hi[a] - lo[a] < grid.spacing()[a]) {
+        } else if let Some(a) =
+            (0..setup.dimensions()).find(|&a| (hi[a] - lo[a]) * source.motion.scale < grid.spacing()[a])
+        {
             let message = format!("`source.{i}` is thinner than a cell");
             problems.warn(place, message, "may miss every cell").help(format!(
                 "a cell is {} m wide along {}",
@@ -114,7 +132,9 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
 
 fn idle_substances(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
     let Some(typed) = &file.substance else { return };
-    for (index, (substance, (name, _))) in setup.substances.iter().zip(&typed.0).enumerate() {
+    for (name, _) in &typed.0 {
+        let Some(index) = setup.substances.iter().position(|s| s.name == name.value) else { continue };
+        let substance = &setup.substances[index];
         let emitted = setup.sources.iter().any(|s| s.set.iter().chain(&s.rate).any(|(i, _)| *i == index));
         let held = substance.boundary.iter().flatten().any(|end| !matches!(end, End::Insulated | End::Value(0.0)));
         if !emitted && !held && substance.source.is_none() && substance.initial == Formula::Number(0.0) {
@@ -126,10 +146,19 @@ fn idle_substances(setup: &Setup, file: &scene::SceneFile, problems: &mut Proble
     }
 }
 
+fn smoke_without_sources(setup: &Setup, problems: &mut Problems<'_>) {
+    let starts = setup.substances.iter().any(|s| s.initial != Formula::Number(0.0) || s.source.is_some());
+    if setup.smoke.is_some() && setup.sources.is_empty() && !starts {
+        problems.warn(None, "there is never any smoke", "").help(
+            "add [[source]] with a shape and set = { density = 1.0, temperature = 100.0 }, or give [substance.density] an `initial`",
+        );
+    }
+}
+
 fn useless_forces(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
     // In a box that is walled along every axis of the force, pressure balances it at once.
     let walled = |a: usize| match &setup.grid.axes[a] {
-        Axis::Periodic => false,
+        Axis::Periodic | Axis::Unbounded => false,
         Axis::Bounded { lo, hi } => *lo != Side::Open && *hi != Side::Open,
     };
     let typed = file.force.iter().flat_map(|list| &list.value);

@@ -6,11 +6,17 @@
 //! every substance that is named exists, and all expressions compile.
 
 mod check;
+mod film;
 mod resolve;
+mod shape;
 mod write;
 
 use crate::expr::Expr;
-pub use crate::scene::choices::{AdvectWith, Advection, Diffusion, MAPS, Model, Movie, PictureMode, Splitting, Tracer};
+pub use crate::scene::choices::{
+    AdvectWith, Advection, Diffusion, FadeLaw, MAPS, Model, Movie, PictureMode, Solids, Splitting, Tracer,
+};
+pub use film::{Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
+pub use shape::{Interpolation, Mesh, Motion, MotionKey, Object, Shape};
 
 /// Most cells that a scene may ask for.
 pub const MAX_CELLS: u64 = 1 << 31;
@@ -28,10 +34,14 @@ pub struct Setup {
     pub grid: Grid,
     /// The fluid itself.
     pub fluid: Fluid,
-    /// What the fluid carries, in file order.
+    /// What smoke does; `None` for other models.
+    pub smoke: Option<Smoke>,
+    /// What the fluid carries, in file order; smoke begins with `density` and `temperature`.
     pub substances: Vec<Substance>,
     /// Emitters.
     pub sources: Vec<Source>,
+    /// Solids in the way.
+    pub objects: Vec<Object>,
     /// Forces.
     pub forces: Vec<Force>,
     /// How it is computed.
@@ -42,7 +52,39 @@ pub struct Setup {
     pub output: Output,
     /// What frames look like.
     pub picture: Picture,
+    /// How 3D pictures are taken; `None`: by parallel light from the side, as `picture` alone says.
+    pub film: Option<Film>,
 }
+
+/// What smoke does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Smoke {
+    /// Upward acceleration for each kelvin above the air, m/s^2.
+    pub rise: f64,
+    /// Downward acceleration for a density of 1, m/s^2.
+    pub fall: f64,
+    /// How fast smoke vanishes, 1/s.
+    pub fade: f64,
+    /// How it vanishes.
+    pub fade_law: FadeLaw,
+    /// How fast heat is lost, 1/s.
+    pub cooling: f64,
+    /// What is lost by radiation at 1000 K above the air, K/s.
+    pub radiation: f64,
+    /// Strength of vorticity confinement.
+    pub confinement: f64,
+    /// Velocity of the air around, m/s.
+    pub wind: Vec<f64>,
+    /// How fast the edge of an unbounded grid takes it, 1/s.
+    pub wind_rate: f64,
+    /// Cells of clean air kept around the smoke.
+    pub buffer: u32,
+}
+
+/// The place of `density` among the substances of smoke.
+pub const DENSITY: usize = 0;
+/// The place of `temperature` among the substances of smoke.
+pub const TEMPERATURE: usize = 1;
 
 /// The box of cells and what bounds it.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +104,8 @@ pub struct Grid {
 pub enum Axis {
     /// The far end joins the near one.
     Periodic,
+    /// No ends: the box only says what is looked at. Then no axis has any.
+    Unbounded,
     /// Two ends, each with its own condition.
     Bounded {
         /// The end at the origin.
@@ -112,6 +156,8 @@ pub struct Substance {
     pub color: [u8; 3],
     /// What appears each second, over position, time and all fields; `None` if nothing does.
     pub source: Option<Formula>,
+    /// Less counts as nothing, where the grid follows the smoke.
+    pub threshold: f64,
 }
 
 /// What a substance does at one end of an axis.
@@ -132,11 +178,24 @@ pub enum Formula {
     Expression(Expr),
 }
 
+impl Formula {
+    /// Whether it uses noise of any kind.
+    pub(crate) fn uses_noise(&self) -> bool {
+        matches!(self, Formula::Expression(e) if e.variables().iter().any(|v| v.starts_with("noise")))
+    }
+}
+
 /// An emitter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// Where.
+    /// Where, before it is moved.
     pub shape: Shape,
+    /// How it moves.
+    pub motion: Motion,
+    /// The object (index into [`Setup::objects`]) whose motion it takes part in, on top of its own.
+    pub follow: Option<usize>,
+    /// Whether fluid inside takes the velocity of the moving shape.
+    pub drag: bool,
     /// Width of its soft edge, metres.
     pub softness: f64,
     /// Values that substances are held at inside: `(index into Setup::substances, value)`, by index.
@@ -145,10 +204,16 @@ pub struct Source {
     pub rate: Vec<(usize, f64)>,
     /// The velocity (m/s) that fluid inside is pushed to; `None` leaves it alone.
     pub velocity: Option<Vec<f64>>,
+    /// How fast all substances vanish inside, 1/s.
+    pub sink: f64,
+    /// How much fluid appears inside, per volume and second.
+    pub expansion: f64,
     /// How much smooth noise modulates the emission, 0 to 1.
     pub noise: f64,
     /// When it is on.
     pub active: Interval,
+    /// After how many seconds that begins again; infinite if it does not.
+    pub every: f64,
 }
 
 /// A stretch of time, in seconds: `from <= t < to`.
@@ -158,34 +223,6 @@ pub struct Interval {
     pub from: f64,
     /// End; infinite if it never ends.
     pub to: f64,
-}
-
-/// A region of space. All lengths in metres.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
-    /// A ball (2D: a disc).
-    Sphere {
-        /// Its centre.
-        center: Vec<f64>,
-        /// Its radius.
-        radius: f64,
-    },
-    /// A box along the axes.
-    Box {
-        /// Lower corner.
-        min: Vec<f64>,
-        /// Upper corner.
-        max: Vec<f64>,
-    },
-    /// All points near a line segment.
-    Capsule {
-        /// One end of the segment.
-        from: Vec<f64>,
-        /// The other end.
-        to: Vec<f64>,
-        /// How near.
-        radius: f64,
-    },
 }
 
 /// A force and when it acts.
@@ -274,6 +311,8 @@ pub struct Solver {
     pub max_dt: f64,
     /// Fewest steps in a frame.
     pub steps_per_frame: u32,
+    /// How solids enter the grid.
+    pub solids: Solids,
 }
 
 /// Frames and their rate. Frame `k` shows the time `k / fps`; frames 1 to `frames` are written.
@@ -294,6 +333,12 @@ pub struct Output {
     pub width: u32,
     /// Height of the pictures in pixels.
     pub height: u32,
+    /// Bits per colour of the pictures: 8 or 16.
+    pub bits: u32,
+    /// Whether pictures are also written in linear light.
+    pub exr: bool,
+    /// The volumes that are written.
+    pub vdb: Option<Vdb>,
     /// The movie at the end.
     pub movie: Movie,
     /// Fields written raw for each frame.
@@ -378,9 +423,25 @@ impl Grid {
         self.size.iter().zip(&self.cells).map(|(length, &n)| length / n as f64).collect()
     }
 
-    /// Whether the axis is periodic.
-    pub fn is_periodic(&self, axis: usize) -> bool {
-        self.axes[axis] == Axis::Periodic
+    /// Whether the axis has no ends.
+    pub fn is_endless(&self, axis: usize) -> bool {
+        matches!(self.axes[axis], Axis::Periodic | Axis::Unbounded)
+    }
+
+    /// Whether the grid follows the smoke.
+    pub fn is_unbounded(&self) -> bool {
+        self.axes[0] == Axis::Unbounded
+    }
+
+    /// The longest side of the box, metres.
+    pub fn longest(&self) -> f64 {
+        self.size.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Whether cells have the same length along each axis.
+    pub fn has_cubes(&self) -> bool {
+        let h = self.spacing();
+        h.iter().all(|l| (l / h[0] - 1.0).abs() < 1e-6)
     }
 }
 

@@ -1,6 +1,7 @@
 //! From what was typed to what is meant: defaults, units, and a message for everything that cannot be.
 
 use super::*;
+use crate::assets::Assets;
 use crate::diagnostic::{Problem, Problems, SceneError, Span, Spanned, did_you_mean, nearest};
 use crate::scene::{self, NumberOrText, OneOrMany, PlainSide, Scene, SubstanceEnds, tree::inside_text};
 
@@ -47,16 +48,17 @@ type Number = Option<Spanned<f64>>;
 impl Setup {
     pub(crate) fn resolve(scene: &Scene) -> Result<(Setup, Vec<Problem>), SceneError> {
         let file = &scene.file;
-        let mut r = Resolver { problems: Problems::new(&scene.sources), d: 2, names: Vec::new() };
-        let Some(grid) = r.grid(file) else {
+        let assets = &scene.assets;
+        let mut r = Resolver { problems: Problems::new(&scene.sources), assets, d: 2, names: Vec::new(), fps: 30.0 };
+        let model = file.model.as_deref().copied().unwrap_or(Model::StableFluids);
+        let Some(grid) = r.grid(file, model) else {
             return Err(r.problems.into_result().expect_err("a missing grid is reported"));
         };
-        r.substance_names(file);
+        r.substance_names(file, model);
 
         let default = scene::Fluid::default();
         let fluid = file.fluid.as_deref().unwrap_or(&default);
-        let longest = grid.size.iter().copied().fold(0.0, f64::max);
-        let noise_scale = r.positive(&fluid.noise_scale, longest / 8.0, "fluid.noise_scale");
+        let noise_scale = r.positive(&fluid.noise_scale, grid.longest() / 8.0, "fluid.noise_scale");
         let fluid = Fluid {
             viscosity: r.not_negative(&fluid.viscosity, 0.0, "fluid.viscosity"),
             velocity: match &fluid.velocity {
@@ -65,26 +67,34 @@ impl Setup {
             },
             noise_scale,
         };
-        let substances = r.substances(file, &grid);
-        let sources = r.sources(file, &grid);
-        let forces = r.forces(file, noise_scale);
-        let solver = r.solver(file);
         let time = r.time(file);
-        let output = r.output(file, &grid);
-        let picture = r.picture(file, &substances, &sources);
+        r.fps = time.fps;
+        let smoke = r.smoke(file, model, &grid);
+        let objects = r.objects(file, model);
+        let sources = r.sources(file, &grid, model, &objects);
+        let substances = r.substances(file, &grid, &sources);
+        let forces = r.forces(file, noise_scale);
+        let solver = r.solver(file, model);
+        let film = r.wants_film(file, model, &grid);
+        let output = r.output(file, &grid, model, film);
+        let picture = r.picture(file, &substances, &sources, film);
+        let film = film.then(|| r.film(file, &grid, &picture, &substances, &sources));
         let setup = Setup {
             description: file.description.as_deref().cloned().unwrap_or_default(),
-            model: file.model.as_deref().copied().unwrap_or(Model::StableFluids),
+            model,
             seed: file.seed.as_deref().copied().unwrap_or(1),
             grid,
             fluid,
+            smoke,
             substances,
             sources,
+            objects,
             forces,
             solver,
             time,
             output,
             picture,
+            film,
         };
         super::check::check(&setup, file, &mut r.problems);
         let budget = super::check::budget(&setup, file, &scene.sources);
@@ -107,14 +117,18 @@ enum Known {
 
 struct Resolver<'a> {
     problems: Problems<'a>,
+    /// The files that the scene may name.
+    assets: &'a Assets,
     /// How many axes.
     d: usize,
     /// Names of the substances.
     names: Vec<String>,
+    /// Frames per second.
+    fps: f64,
 }
 
 impl Resolver<'_> {
-    fn grid(&mut self, file: &scene::SceneFile) -> Option<Grid> {
+    fn grid(&mut self, file: &scene::SceneFile, model: Model) -> Option<Grid> {
         let example = "for example cells = [128, 192] for a 2D scene, or [64, 96, 64] for a 3D one";
         let Some(grid) = &file.grid else {
             self.problems
@@ -156,6 +170,9 @@ impl Resolver<'_> {
             None => counts.iter().map(|&n| n as f64 / counts[0] as f64).collect(),
         };
         let origin = self.vector(&grid.origin, "grid.origin");
+        if model == Model::Smoke && file.boundary.is_none() {
+            return Some(Grid { cells: counts, size, origin, axes: vec![Axis::Unbounded; self.d] });
+        }
         let default = scene::Boundary::default();
         let sides = file.boundary.as_deref().unwrap_or(&default);
         let axes = [&sides.x, &sides.y, &sides.z];
@@ -216,7 +233,10 @@ impl Resolver<'_> {
         }
     }
 
-    fn substance_names(&mut self, file: &scene::SceneFile) {
+    fn substance_names(&mut self, file: &scene::SceneFile, model: Model) {
+        if model == Model::Smoke {
+            self.names.extend(["density", "temperature"].map(str::to_owned));
+        }
         let Some(named) = &file.substance else { return };
         if named.0.len() > MAX_SUBSTANCES {
             let message = format!("{} substances are too many", named.0.len());
@@ -240,27 +260,38 @@ impl Resolver<'_> {
                     .error(name.span, format!("`{}` has a meaning already", name.value), "reserved name")
                     .help(format!("choose another name, for example `{}_1`", name.value));
             }
-            self.names.push(name.value.clone());
+            if !self.names.contains(&name.value) {
+                self.names.push(name.value.clone());
+            }
         }
     }
 
-    fn substances(&mut self, file: &scene::SceneFile, grid: &Grid) -> Vec<Substance> {
-        let Some(named) = &file.substance else { return Vec::new() };
+    fn substances(&mut self, file: &scene::SceneFile, grid: &Grid, sources: &[Source]) -> Vec<Substance> {
+        let default = scene::Substance::default();
         let mut substances = Vec::new();
-        for (index, (name, s)) in named.0.iter().enumerate() {
-            let key = format!("substance.{}", name.value);
+        for (index, name) in self.names.clone().into_iter().enumerate() {
+            let typed = file.substance.iter().flat_map(|named| &named.0).find(|(typed, _)| typed.value == name);
+            let s = typed.map_or(&default, |(_, s)| &s.value);
+            let key = format!("substance.{name}");
             let color = s.color.as_ref().map(|c| self.color(c));
+            let initial = match &s.initial {
+                Some(initial) => self.formula(initial, &format!("{key}.initial"), Known::Start),
+                None => Formula::Number(0.0),
+            };
+            // A five-hundredth of what is brightest cannot be seen.
+            let held = sources.iter().flat_map(|s| &s.set).filter(|(i, _)| *i == index).map(|(_, v)| v.abs());
+            let start = if let Formula::Number(value) = initial { value.abs() } else { 0.0 };
+            let largest = held.fold(start, f64::max);
+            let threshold = if largest > 0.0 { largest / 500.0 } else { 1e-3 };
             substances.push(Substance {
-                name: name.value.clone(),
                 diffusion: self.not_negative(&s.diffusion, 0.0, &format!("{key}.diffusion")),
                 dissipation: self.not_negative(&s.dissipation, 0.0, &format!("{key}.dissipation")),
-                initial: match &s.initial {
-                    Some(initial) => self.formula(initial, &format!("{key}.initial"), Known::Start),
-                    None => Formula::Number(0.0),
-                },
+                initial,
                 boundary: self.substance_boundary(s, grid, &key),
                 color: color.unwrap_or(PALETTE[index % PALETTE.len()]),
                 source: s.source.as_ref().map(|f| self.formula(f, &format!("{key}.source"), Known::Everything)),
+                threshold: self.positive(&s.threshold, threshold, &format!("{key}.threshold")),
+                name,
             });
         }
         substances
@@ -278,15 +309,16 @@ impl Resolver<'_> {
         let mut boundary = Vec::new();
         for (a, axis) in grid.axes.iter().enumerate() {
             let mut ends = match axis {
-                Axis::Periodic => [End::Insulated; 2],
+                Axis::Periodic | Axis::Unbounded => [End::Insulated; 2],
                 Axis::Bounded { lo, hi } => [lo, hi].map(|side| match side {
                     Side::Inflow(_) | Side::Open => End::Value(0.0),
                     _ => End::Insulated,
                 }),
             };
             if let Some(given) = typed[a] {
-                if *axis == Axis::Periodic {
-                    let message = format!("`{key}.boundary.{}` on a periodic axis", AXES[a]);
+                if grid.is_endless(a) {
+                    let kind = if *axis == Axis::Periodic { "a periodic axis" } else { "an axis without bounds" };
+                    let message = format!("`{key}.boundary.{}` on {kind}", AXES[a]);
                     self.problems
                         .error(given.span, message, "this axis has no ends")
                         .help("leave it out, or make the axis bounded in [boundary]");
@@ -308,61 +340,6 @@ impl Resolver<'_> {
         boundary
     }
 
-    fn sources(&mut self, file: &scene::SceneFile, grid: &Grid) -> Vec<Source> {
-        let Some(typed) = &file.source else { return Vec::new() };
-        let cell = grid.spacing().into_iter().fold(f64::INFINITY, f64::min);
-        let mut sources = Vec::new();
-        for (i, s) in typed.iter().enumerate() {
-            let key = format!("source.{i}");
-            if s.set.is_none() && s.rate.is_none() && s.velocity.is_none() {
-                self.problems.error(s.span, format!("`{key}` emits nothing"), "this source").help(
-                    "say what it does: set = { density = 1.0 }, rate = { density = 2.0 } or velocity = [0.0, 1.0]",
-                );
-            }
-            let shape = match &s.shape {
-                Some(shape) => self.shape(shape, &format!("{key}.shape")),
-                None => {
-                    let help = "for example shape = { sphere = { center = [0.5, 0.1], radius = 0.05 } }";
-                    self.problems.error(s.span, format!("`{key}` has no shape"), "this source").help(help);
-                    None
-                }
-            };
-            let source = Source {
-                shape: shape.unwrap_or(Shape::Sphere { center: grid.origin.clone(), radius: 1.0 }),
-                softness: self.not_negative(&s.softness, cell, &format!("{key}.softness")),
-                set: self.amounts(&s.set),
-                rate: self.amounts(&s.rate),
-                velocity: s.velocity.as_ref().map(|_| self.vector(&s.velocity, &format!("{key}.velocity"))),
-                noise: self.between(&s.noise, 0.0, 1.0, 0.0, &format!("{key}.noise")),
-                active: self.interval(&s.from, &s.to, &key),
-            };
-            if let (Some(set), Some(rate)) = (&s.set, &s.rate) {
-                for (name, _) in
-                    rate.0.iter().filter(|(name, _)| set.0.iter().any(|(other, _)| other.value == name.value))
-                {
-                    let message = format!("`{key}` both sets `{0}` and adds to it", name.value);
-                    self.problems
-                        .error(name.span, message, "also in `set`")
-                        .help("a value that is held cannot grow: keep one of the two");
-                }
-            }
-            sources.push(source);
-        }
-        sources
-    }
-
-    fn amounts(&mut self, named: &Option<Spanned<scene::Named<f64>>>) -> Vec<(usize, f64)> {
-        let Some(named) = named else { return Vec::new() };
-        let mut amounts = Vec::new();
-        for (name, value) in &named.0 {
-            if let Some(index) = self.substance(name) {
-                amounts.push((index, value.value));
-            }
-        }
-        amounts.sort_by_key(|&(index, _)| index);
-        amounts
-    }
-
     /// The number of the substance of this name.
     fn substance(&mut self, name: &Spanned<String>) -> Option<usize> {
         let index = self.names.iter().position(|n| *n == name.value);
@@ -382,59 +359,16 @@ impl Resolver<'_> {
         index
     }
 
-    fn shape(&mut self, shape: &Spanned<scene::Shape>, key: &str) -> Option<Shape> {
-        let kinds = [shape.sphere.is_some(), shape.r#box.is_some(), shape.capsule.is_some()];
-        if kinds.iter().filter(|k| **k).count() != 1 {
-            let message = match kinds.contains(&true) {
-                true => format!("`{key}` is more than one shape"),
-                false => format!("`{key}` is empty"),
-            };
-            self.problems
-                .error(shape.span, message, "exactly one of `sphere`, `box`, `capsule`")
-                .help("several shapes need several [[source]] entries");
-            return None;
-        }
-        if let Some(s) = &shape.sphere {
-            let key = format!("{key}.sphere");
-            let center = self.required(&s.center, s.span, &key, "center", "[0.5, 0.1]");
-            let radius = self.required(&s.radius, s.span, &key, "radius", "0.05");
-            (center & radius).then(|| Shape::Sphere {
-                center: self.vector(&s.center, &format!("{key}.center")),
-                radius: self.positive(&s.radius, REQUIRED, &format!("{key}.radius")),
-            })
-        } else if let Some(b) = &shape.r#box {
-            let key = format!("{key}.box");
-            let low = self.required(&b.min, b.span, &key, "min", "[0.4, 0.0]");
-            let high = self.required(&b.max, b.span, &key, "max", "[0.6, 0.1]");
-            if !(low & high) {
-                return None;
-            }
-            let min = self.vector(&b.min, &format!("{key}.min"));
-            let max = self.vector(&b.max, &format!("{key}.max"));
-            if let Some(a) = (0..self.d).find(|&a| min[a] >= max[a]) {
-                let message = format!("the box `{key}` has no extent along {}", AXES[a]);
-                let help =
-                    format!("along {} it reaches from {} to {}: min must be less than max", AXES[a], min[a], max[a]);
-                self.problems.error(b.span, message, "min and max").help(help);
-            }
-            Some(Shape::Box { min, max })
-        } else {
-            let c = shape.capsule.as_ref()?;
-            let key = format!("{key}.capsule");
-            let from = self.required(&c.from, c.span, &key, "from", "[0.2, 0.1]");
-            let to = self.required(&c.to, c.span, &key, "to", "[0.8, 0.1]");
-            let radius = self.required(&c.radius, c.span, &key, "radius", "0.05");
-            (from & to & radius).then(|| Shape::Capsule {
-                from: self.vector(&c.from, &format!("{key}.from")),
-                to: self.vector(&c.to, &format!("{key}.to")),
-                radius: self.positive(&c.radius, REQUIRED, &format!("{key}.radius")),
-            })
-        }
-    }
-
-    fn solver(&mut self, file: &scene::SceneFile) -> Solver {
+    fn solver(&mut self, file: &scene::SceneFile, model: Model) -> Solver {
         let default = scene::Solver::default();
         let s = file.solver.as_deref().unwrap_or(&default);
+        if model == Model::Smoke {
+            self.only_in_stable_fluids(&s.advect_with, "solver.advect_with");
+            self.only_in_stable_fluids(&s.diffusion, "solver.diffusion");
+            self.only_in_stable_fluids(&s.filter, "solver.filter");
+        } else {
+            self.only_in_smoke(&s.solids, "solver.solids");
+        }
         Solver {
             advection: s.advection.as_deref().copied().unwrap_or(Advection::MacCormack),
             splitting: s.splitting.as_deref().copied().unwrap_or(Splitting::LaggedPressure),
@@ -445,6 +379,7 @@ impl Resolver<'_> {
             cfl: self.between(&s.cfl, 0.01, 1000.0, 2.0, "solver.cfl"),
             max_dt: self.positive(&s.max_dt, f64::INFINITY, "solver.max_dt"),
             steps_per_frame: self.count(&s.steps_per_frame, 1, 1000, 1, "solver.steps_per_frame"),
+            solids: s.solids.as_deref().copied().unwrap_or(Solids::CutCells),
         }
     }
 
@@ -458,23 +393,52 @@ impl Resolver<'_> {
         }
     }
 
-    fn output(&mut self, file: &scene::SceneFile, grid: &Grid) -> Output {
+    fn output(&mut self, file: &scene::SceneFile, grid: &Grid, model: Model, film: bool) -> Output {
         let default = scene::Output::default();
         let o = file.output.as_deref().unwrap_or(&default);
         let width = self.count(&o.width, 1, MAX_PIXELS, 640, "output.width");
-        let height = (f64::from(width) * grid.size[1] / grid.size[0]).round().max(1.0);
-        if height > MAX_PIXELS as f64 {
-            let message = format!("the pictures would be {height} pixels high");
+        let natural = (f64::from(width) * grid.size[1] / grid.size[0]).round().max(1.0);
+        if natural > MAX_PIXELS as f64 && o.height.is_none() {
+            let message = format!("the pictures would be {natural} pixels high");
             let place = o.width.as_ref().map_or(file.grid.as_ref().map(|g| g.span), |w| Some(w.span));
             self.problems
                 .error(place, message, "too high")
                 .help(format!("the height follows from the box; at most {MAX_PIXELS}: make `output.width` smaller"));
         }
+        let natural = natural.min(MAX_PIXELS as f64) as u32;
+        let height = self.count(&o.height, 1, MAX_PIXELS, natural, "output.height");
+        if let (Some(given), false) = (&o.height, film) {
+            if height != natural {
+                let message = format!("`output.height` is {height}, but the box makes it {natural}");
+                self.problems
+                    .error(given.span, message, "follows from the box")
+                    .help("leave it out; only 3D pictures taken by a [camera] have a height of their own");
+            }
+        }
+        let bits = self.count(&o.bits, 8, 16, 8, "output.bits");
+        let exr = o.exr.as_deref().copied().unwrap_or(false);
+        if !film && (bits != 8 || exr) {
+            let span = o.bits.as_ref().map(|b| b.span).or(o.exr.as_ref().map(|e| e.span));
+            self.problems
+                .error(span, "only 3D pictures taken by a [camera] are kept in more than 8 bits", "not here")
+                .help("leave it out; raw numbers of other scenes are had by `output.fields`");
+        } else if ![8, 16].contains(&bits) {
+            let span = o.bits.as_ref().map(|b| b.span);
+            self.problems.error(span, format!("`output.bits` is {bits}"), "8 or 16").help("the default is 8");
+        }
+        let fields = self.field_names(&o.fields, &["velocity", "pressure", "vorticity", "speed"]);
+        let vdb = self.vdb(&o.vdb, model, grid);
+        let checkpoint_seconds = self.between(&o.checkpoint_seconds, 0.0, 1e6, 60.0, "output.checkpoint_seconds");
+        let movie = o.movie.as_deref().copied().unwrap_or(Movie::Gif);
+        Output { width, height, bits, exr, vdb, movie, fields, checkpoint_seconds }
+    }
+
+    /// Names of substances and of `known` fields, each once.
+    fn field_names(&mut self, typed: &Option<Spanned<Vec<Spanned<String>>>>, known: &[&str]) -> Vec<String> {
         let mut fields: Vec<String> = Vec::new();
-        let known = ["velocity", "pressure", "vorticity", "speed"];
-        for field in o.fields.iter().flat_map(|f| &f.value) {
+        for field in typed.iter().flat_map(|f| &f.value) {
             if !self.names.contains(field) && !known.contains(&field.as_str()) {
-                let names: Vec<&str> = self.names.iter().map(String::as_str).chain(known).collect();
+                let names: Vec<&str> = self.names.iter().map(String::as_str).chain(known.iter().copied()).collect();
                 let help = did_you_mean(field, &names, "fields");
                 self.problems
                     .error(field.span, format!("there is no field `{}`", short(field)), "not a field")
@@ -483,14 +447,44 @@ impl Resolver<'_> {
                 fields.push(field.value.clone());
             }
         }
-        let checkpoint_seconds = self.between(&o.checkpoint_seconds, 0.0, 1e6, 60.0, "output.checkpoint_seconds");
-        let movie = o.movie.as_deref().copied().unwrap_or(Movie::Gif);
-        Output { width, height: height.min(MAX_PIXELS as f64) as u32, movie, fields, checkpoint_seconds }
+        fields
+    }
+
+    fn vdb(&mut self, typed: &Option<Spanned<scene::Vdb>>, model: Model, grid: &Grid) -> Option<Vdb> {
+        let (table, wanted, span) = match typed {
+            None => (None, model == Model::Smoke && self.d == 3, None),
+            Some(Spanned { value: scene::Vdb::Plain(wanted), span }) => (None, *wanted, Some(*span)),
+            Some(Spanned { value: scene::Vdb::Table(table), span }) => (Some(table), true, Some(*span)),
+        };
+        if !wanted {
+            return None;
+        }
+        if self.d == 2 || !grid.has_cubes() {
+            let why = if self.d == 2 { "2D scenes have no volumes" } else { "volumes need cells that are cubes" };
+            self.problems
+                .error(span, format!("`output.vdb`: {why}"), "not here")
+                .help("leave it out; `output.fields` writes raw numbers of every scene");
+            return None;
+        }
+        let fields = match table.and_then(|t| t.fields.as_ref()) {
+            Some(_) => self.field_names(&table?.fields, &["velocity", "pressure"]),
+            None => self.names.clone(),
+        };
+        if fields.is_empty() {
+            self.problems
+                .error(span, "`output.vdb` names no field", "nothing to write")
+                .help("for example vdb = { fields = [\"velocity\"] }");
+        }
+        Some(Vdb { fields, half: table.and_then(|t| t.half.as_deref().copied()).unwrap_or(true) })
     }
 }
 
+mod film;
 mod force;
 mod picture;
+mod shape;
+mod smoke;
+mod source;
 mod values;
 
 fn entries(n: usize) -> String {

@@ -3,6 +3,12 @@
 use std::fmt::{self, Write};
 
 use super::*;
+use crate::assets::fingerprint;
+use film::write_smoke;
+use shape::{write_motion, write_object, write_shape};
+
+mod film;
+mod shape;
 
 impl Setup {
     /// The scene with every value filled in. Parsing it again gives the same setup.
@@ -11,24 +17,27 @@ impl Setup {
             "" => String::new(),
             words => format!("description = {}\n", text(words)),
         };
-        format!("{description}{}{}{}", self.physics_toml(), self.run_toml(true), self.look_toml())
+        // Above the first table, as TOML demands.
+        let dark = if self.film.as_ref().is_some_and(|f| f.lights.is_empty()) { "light = []\n" } else { "" };
+        format!("{description}{dark}{}{}{}", self.physics_toml(true), self.run_toml(true), self.look_toml())
     }
 
     /// A fingerprint of everything that affects the simulation or the pictures. The number of frames, the movie and the
     /// interval between checkpoints do not: a run may be made longer and resumed.
     pub fn hash(&self) -> u64 {
-        fingerprint(&format!("{}{}{}", self.physics_toml(), self.run_toml(false), self.look_toml()))
+        fingerprint(format!("{}{}{}", self.physics_toml(true), self.run_toml(false), self.look_toml()).as_bytes())
     }
 
     /// A fingerprint of what affects the simulation alone: a run may be resumed with other colours.
     pub fn physics_hash(&self) -> u64 {
-        fingerprint(&self.physics_toml())
+        fingerprint(self.physics_toml(false).as_bytes())
     }
 
-    fn physics_toml(&self) -> String {
+    /// `colors`: whether the looks of substances and objects are told as well.
+    fn physics_toml(&self, colors: bool) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.
-        let _ = self.write_physics(&mut out);
+        let _ = self.write_physics(&mut out, colors);
         out
     }
 
@@ -44,24 +53,31 @@ impl Setup {
         out
     }
 
-    fn write_physics(&self, out: &mut String) -> fmt::Result {
+    fn write_physics(&self, out: &mut String, colors: bool) -> fmt::Result {
         let axes = &["x", "y", "z"][..self.dimensions()];
         writeln!(out, "model = \"{}\"\nseed = {}", self.model.word(), self.seed)?;
         let cells = self.grid.cells.iter().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
         writeln!(out, "\n[grid]\ncells = [{cells}]")?;
-        writeln!(out, "size = {}\norigin = {}\n\n[boundary]", list(&self.grid.size), list(&self.grid.origin))?;
+        writeln!(out, "size = {}\norigin = {}", list(&self.grid.size), list(&self.grid.origin))?;
+        if !self.grid.is_unbounded() {
+            writeln!(out, "\n[boundary]")?;
+        }
         for (name, axis) in axes.iter().zip(&self.grid.axes) {
             match axis {
                 Axis::Periodic => writeln!(out, "{name} = \"periodic\"")?,
+                Axis::Unbounded => {}
                 Axis::Bounded { lo, hi } => writeln!(out, "{name} = {{ lo = {}, hi = {} }}", side(lo), side(hi))?,
             }
         }
         writeln!(out, "\n[fluid]\nviscosity = {:?}", self.fluid.viscosity)?;
         writeln!(out, "velocity = {}\nnoise_scale = {:?}", formulas(&self.fluid.velocity), self.fluid.noise_scale)?;
+        if let Some(smoke) = &self.smoke {
+            write_smoke(out, smoke)?;
+        }
         for s in &self.substances {
             writeln!(out, "\n[substance.{}]\ndiffusion = {:?}", s.name, s.diffusion)?;
             writeln!(out, "dissipation = {:?}\ninitial = {}", s.dissipation, formula(&s.initial))?;
-            let ends = (0..self.dimensions()).filter(|&a| !self.grid.is_periodic(a)).map(|a| {
+            let ends = (0..self.dimensions()).filter(|&a| !self.grid.is_endless(a)).map(|a| {
                 let [lo, hi] = s.boundary[a].map(end);
                 format!("{} = {{ lo = {lo}, hi = {hi} }}", axes[a])
             });
@@ -69,7 +85,12 @@ impl Setup {
             if !ends.is_empty() {
                 writeln!(out, "boundary = {{ {ends} }}")?;
             }
-            writeln!(out, "color = {}", color(s.color))?;
+            if colors {
+                writeln!(out, "color = {}", color(s.color))?;
+            }
+            if self.grid.is_unbounded() {
+                writeln!(out, "threshold = {:?}", s.threshold)?;
+            }
             if let Some(source) = &s.source {
                 writeln!(out, "source = {}", formula(source))?;
             }
@@ -77,14 +98,22 @@ impl Setup {
         for s in &self.sources {
             self.write_source(out, s)?;
         }
+        for object in &self.objects {
+            write_object(out, object, colors)?;
+        }
         for f in &self.forces {
             writeln!(out, "\n[[force]]\n{}", self.force(&f.kind))?;
             interval(out, &f.active)?;
         }
         let s = &self.solver;
         writeln!(out, "\n[solver]\nadvection = \"{}\"\nsplitting = \"{}\"", s.advection.word(), s.splitting.word())?;
-        writeln!(out, "advect_with = \"{}\"\ntracer = \"{}\"", s.advect_with.word(), s.tracer.word())?;
-        writeln!(out, "diffusion = \"{}\"", s.diffusion.word())?;
+        writeln!(out, "tracer = \"{}\"", s.tracer.word())?;
+        match self.model {
+            Model::Smoke => writeln!(out, "solids = \"{}\"", s.solids.word())?,
+            Model::StableFluids => {
+                writeln!(out, "advect_with = \"{}\"\ndiffusion = \"{}\"", s.advect_with.word(), s.diffusion.word())?;
+            }
+        }
         if let Some(filter) = s.filter {
             writeln!(out, "filter = {filter:?}")?;
         }
@@ -102,16 +131,16 @@ impl Setup {
             let list = list.iter().map(|(i, value)| format!("{} = {value:?}", self.substances[*i].name));
             list.collect::<Vec<_>>().join(", ")
         };
-        let shape = match &s.shape {
-            Shape::Sphere { center, radius } => {
-                format!("sphere = {{ center = {}, radius = {radius:?} }}", list(center))
-            }
-            Shape::Box { min, max } => format!("box = {{ min = {}, max = {} }}", list(min), list(max)),
-            Shape::Capsule { from, to, radius } => {
-                format!("capsule = {{ from = {}, to = {}, radius = {radius:?} }}", list(from), list(to))
-            }
-        };
-        writeln!(out, "\n[[source]]\nshape = {{ {shape} }}\nsoftness = {:?}", s.softness)?;
+        writeln!(out, "\n[[source]]")?;
+        write_shape(out, &s.shape)?;
+        write_motion(out, &s.motion)?;
+        if let Some(object) = s.follow {
+            writeln!(out, "follow = {}", text(&self.objects[object].name))?;
+        }
+        match self.model {
+            Model::Smoke => writeln!(out, "drag = {}\nexpansion = {:?}", s.drag, s.expansion)?,
+            Model::StableFluids => writeln!(out, "softness = {:?}", s.softness)?,
+        }
         for (key, amount) in [("set", &s.set), ("rate", &s.rate)] {
             if !amount.is_empty() {
                 writeln!(out, "{key} = {{ {} }}", amounts(amount))?;
@@ -120,7 +149,10 @@ impl Setup {
         if let Some(velocity) = &s.velocity {
             writeln!(out, "velocity = {}", list(velocity))?;
         }
-        writeln!(out, "noise = {:?}", s.noise)?;
+        writeln!(out, "noise = {:?}\nsink = {:?}", s.noise, s.sink)?;
+        if s.every.is_finite() {
+            writeln!(out, "every = {:?}", s.every)?;
+        }
         interval(out, &s.active)
     }
 
@@ -157,7 +189,18 @@ impl Setup {
         writeln!(out, "include_start = {}", self.time.include_start)?;
         let o = &self.output;
         let fields = o.fields.iter().map(|f| text(f)).collect::<Vec<_>>().join(", ");
-        writeln!(out, "\n[output]\nwidth = {} # height {}", o.width, o.height)?;
+        writeln!(out, "\n[output]\nwidth = {}", o.width)?;
+        match self.film {
+            Some(_) => writeln!(out, "height = {}\nbits = {}\nexr = {}", o.height, o.bits, o.exr)?,
+            None => writeln!(out, "# height {}", o.height)?,
+        }
+        match &o.vdb {
+            Some(vdb) => {
+                let fields = vdb.fields.iter().map(|f| text(f)).collect::<Vec<_>>().join(", ");
+                writeln!(out, "vdb = {{ fields = [{fields}], half = {} }}", vdb.half)?;
+            }
+            None => writeln!(out, "vdb = false")?,
+        }
         writeln!(out, "fields = [{fields}]")?;
         if whole {
             writeln!(out, "movie = \"{}\"", o.movie.word())?;
@@ -175,10 +218,7 @@ impl Setup {
             Show::Vorticity => "vorticity",
             Show::Pressure => "pressure",
         };
-        let map = match &p.map {
-            ColorMap::Named(name) => text(name),
-            ColorMap::Ramp(colors) => format!("[{}]", colors.iter().map(|c| color(*c)).collect::<Vec<_>>().join(", ")),
-        };
+        let map = color_map(&p.map);
         writeln!(out, "\n[picture]\nshow = \"{show}\"\nmap = {map}")?;
         if let Some(range) = p.range {
             writeln!(out, "range = {}", list(&range))?;
@@ -187,7 +227,8 @@ impl Setup {
         writeln!(out, "mode = \"{}\"\nbackground = [{top}, {bottom}]", p.mode.word())?;
         writeln!(out, "relief = {:?}\nexposure = {:?}", p.relief, p.exposure)?;
         writeln!(out, "opacity = {:?}\ngamma = {:?}", p.opacity, p.gamma)?;
-        writeln!(out, "view = {{ yaw = {:?}, pitch = {:?} }}", p.view.yaw, p.view.pitch)
+        writeln!(out, "view = {{ yaw = {:?}, pitch = {:?} }}", p.view.yaw, p.view.pitch)?;
+        self.film.as_ref().map_or(Ok(()), |film| self.write_film(out, film))
     }
 }
 
@@ -195,11 +236,6 @@ impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_toml())
     }
-}
-
-/// FNV-1a: the same on every machine and in every version, and collisions by accident are all it must avoid.
-fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 fn list(values: &[f64]) -> String {
@@ -222,6 +258,13 @@ fn text(s: &str) -> String {
 
 fn color([r, g, b]: [u8; 3]) -> String {
     format!("\"#{r:02x}{g:02x}{b:02x}\"")
+}
+
+fn color_map(map: &ColorMap) -> String {
+    match map {
+        ColorMap::Named(name) => text(name),
+        ColorMap::Ramp(colors) => format!("[{}]", colors.iter().map(|c| color(*c)).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 fn formula(f: &Formula) -> String {

@@ -57,7 +57,10 @@ impl<const D: usize> Smoke<D> {
     /// Moves fields along the paths traced last.
     pub(super) fn transport(&mut self, what: Carried) {
         let start = Instant::now();
-        let Self { grid, options, velocity, substances, scratch, .. } = self;
+        if what != Carried::Velocity {
+            self.fill_obstacles();
+        }
+        let Self { grid, options, velocity, substances, scratch, obstacles, .. } = self;
         let mut fields: SmallVec<[&mut Field<D>; 16]> = SmallVec::new();
         if what != Carried::Substances {
             for (c, u) in velocity.iter_mut().enumerate() {
@@ -74,7 +77,8 @@ impl<const D: usize> Smoke<D> {
             fields.extend(substances.iter_mut().map(|s| &mut s.field));
         }
         let scratch = scratch.as_mut().expect("allocated at the start");
-        carry(options.advection, options.isa, &mut fields, None, scratch);
+        let exact = obstacles.as_ref().map(|o| &o.exact);
+        carry(options.advection, options.isa, &mut fields, exact, scratch);
         drop(fields);
         if grid.axes[0] != Axis::Unbounded {
             velocity.iter_mut().enumerate().for_each(|(c, u)| u.relabel(At::Face(c), grid.velocity_ends(c)));
@@ -103,7 +107,7 @@ impl<const D: usize> Smoke<D> {
             add_change(velocity, centered);
         }
         self.blow_at_the_edge(dt);
-        self.velocity.iter_mut().for_each(|u| u.set_end_faces_if_given());
+        self.velocity.iter_mut().for_each(|u| u.set_end_faces());
         self.acceleration = (self.speed() - before).abs() * self.grid.spacing[0] / dt;
         self.timings.force += start.elapsed().as_secs_f64();
     }
@@ -129,6 +133,9 @@ impl<const D: usize> Smoke<D> {
             let (keep, ambient) = ((1.0 / (1.0 + dt * s.dissipation)) as Real, s.ambient);
             s.field.par_rows(|_, a| a.iter_mut().for_each(|a| *a = ambient + keep * (*a - ambient)));
         }
+        for s in substances.iter_mut() {
+            s.losses.iter().for_each(|loss| loss.apply(&mut s.field, s.ambient, dt));
+        }
         self.timings.force += start.elapsed().as_secs_f64();
     }
 
@@ -149,7 +156,8 @@ impl<const D: usize> Smoke<D> {
 
     /// The largest speed along one axis, in cells per second.
     pub(super) fn speed(&self) -> f64 {
-        (0..D).map(|a| ops::max_abs(&self.velocity[a]) as f64 / self.grid.spacing[a]).fold(0.0, f64::max)
+        let solids = self.solids().map_or(0.0, |s| s.max_speed() / self.grid.spacing[0]);
+        (0..D).map(|a| ops::max_abs(&self.velocity[a]) as f64 / self.grid.spacing[a]).fold(solids, f64::max)
     }
 }
 
@@ -210,7 +218,7 @@ fn spread<const D: usize>(field: &mut Field<D>, k: f64, spare: &mut Field<D>) {
     let parts = (k * 2.0 * D as f64 / 0.8).ceil().clamp(1.0, 1000.0);
     let k = (k / parts) as Real;
     for _ in 0..parts as usize {
-        field.set_end_faces();
+        field.finish_end_faces();
         field.fill_halo();
         spare.relabel(field.at(), field.ends());
         let old = &*field;
@@ -228,5 +236,5 @@ fn spread<const D: usize>(field: &mut Field<D>, k: f64, spare: &mut Field<D>) {
         });
         field.swap_values(spare);
     }
-    field.set_end_faces();
+    field.finish_end_faces();
 }

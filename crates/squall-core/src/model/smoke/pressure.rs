@@ -3,15 +3,16 @@
 use std::time::Instant;
 
 use super::Smoke;
-use super::tiles::for_each_outer_cell;
+use super::tiles::outer_cells;
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Axis, Grid};
-use crate::layout::Layout;
+use crate::layout::{Layout, Row};
 use crate::ops::{divergence, max_abs};
 use crate::poisson::{self, Multigrid, PoissonSolver};
 use crate::project::Projected;
 use crate::report::SolveReport;
+use crate::solid::{Solids, divergence_around};
 
 /// A solver that needs more iterations than this does not get there.
 const MAX_ITERATIONS: u32 = 300;
@@ -25,17 +26,19 @@ pub(super) enum Pressure<const D: usize> {
 }
 
 impl<const D: usize> Pressure<D> {
-    pub fn new(grid: &Grid<D>, layout: &Layout<D>) -> Result<Self, OutOfMemory> {
-        if layout.as_tiles().is_none() {
+    pub fn new(grid: &Grid<D>, layout: &Layout<D>, with_solids: bool) -> Result<Self, OutOfMemory> {
+        if layout.as_tiles().is_none() && !with_solids {
             return Ok(Pressure::Direct(poisson::plan(grid, grid.pressure_ends())));
         }
         Ok(Pressure::Iterative(Box::new(Multigrid::new(layout, grid.spacing[0], grid.pressure_ends())?)))
     }
 
-    /// Takes up its work on another set of tiles.
-    pub fn move_to(&mut self, grid: &Grid<D>, layout: &Layout<D>) -> Result<(), OutOfMemory> {
-        *self = Pressure::new(grid, layout)?;
-        Ok(())
+    /// Solids leave these parts of faces open.
+    pub fn set_open_faces(&mut self, open: &VectorField<D>) {
+        match self {
+            Pressure::Direct(_) => panic!("the direct solver knows no solids"),
+            Pressure::Iterative(solver) => solver.set_open_faces(Some(open)),
+        }
     }
 
     /// Solves `lap q = r`. May use `r` for its work.
@@ -65,25 +68,39 @@ impl<const D: usize> Smoke<D> {
     /// fields.
     pub(super) fn make_incompressible(&mut self) -> Projected {
         let start = Instant::now();
-        let Self { grid, options, velocity, scratch, solver, swelling, .. } = self;
+        let Self { grid, options, velocity, scratch, solver, swelling, obstacles, .. } = self;
+        let mut solids = obstacles.as_mut().map(|o| &mut o.solids);
         let [q, rhs, ..] = &mut scratch.as_mut().expect("allocated at the start").lend()[..] else {
             unreachable!("two axes at least")
         };
-        velocity.iter_mut().for_each(|u| u.set_end_faces_if_given());
+        velocity.iter_mut().for_each(|u| u.set_end_faces());
+        if let Some(solids) = &mut solids {
+            solids.prepare(grid, velocity);
+        }
         velocity.iter_mut().for_each(|u| u.fill_halo());
         q.relabel(At::Center, grid.pressure_ends());
         rhs.relabel(At::Center, grid.pressure_ends());
 
-        outflow(velocity, grid, swelling.as_ref(), rhs);
+        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), rhs);
         let before = max_abs(rhs) as f64;
         let solve = solver.solve(rhs, q, options.tolerance);
         q.fill_halo();
         for a in 0..D {
-            velocity[a].subtract_face_gradient(q, a, grid.spacing[a]);
+            match &solids {
+                None => velocity[a].subtract_face_gradient(q, a, grid.spacing[a]),
+                Some(s) => {
+                    let near = |row: Row<'_, D>| s.is_near(row);
+                    let (open, solid) = (&s.open()[a], &s.velocity()[a]);
+                    velocity[a].subtract_open_gradient(q, (a, grid.spacing[a]), open, solid, near);
+                }
+            }
             velocity[a].fill_halo();
         }
-        outflow(velocity, grid, swelling.as_ref(), rhs);
+        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), rhs);
         let max_divergence = max_abs(rhs) as f64;
+        if let Some(solids) = &mut solids {
+            solids.constrain(grid, velocity);
+        }
 
         let max_speed = velocity.iter().map(|u| max_abs(u) as f64).fold(0.0, f64::max);
         let relative = |speed: f64| if speed > 0.0 { max_divergence * grid.min_spacing() / speed } else { 0.0 };
@@ -98,7 +115,11 @@ impl<const D: usize> Smoke<D> {
         let start = Instant::now();
         self.pressure.fill_halo();
         for a in 0..D {
-            self.velocity[a].subtract_face_gradient(&self.pressure, a, self.grid.spacing[a] / dt);
+            let across = (a, self.grid.spacing[a] / dt);
+            match &self.obstacles {
+                None => self.velocity[a].subtract_face_gradient(&self.pressure, across.0, across.1),
+                Some(o) => self.velocity[a].subtract_gradient_where_open(&self.pressure, across, &o.solids.open()[a]),
+            }
         }
         self.timings.project += start.elapsed().as_secs_f64();
     }
@@ -119,14 +140,24 @@ impl<const D: usize> Smoke<D> {
 
 /// The flow out of every cell in excess of what appears in it; zero in the outermost cells of an unbounded grid, which
 /// belong to the open air.
-fn outflow<const D: usize>(u: &VectorField<D>, grid: &Grid<D>, swelling: Option<&Field<D>>, out: &mut Field<D>) {
-    divergence(u, grid.spacing, out);
+fn outflow<const D: usize>(
+    u: &VectorField<D>,
+    grid: &Grid<D>,
+    solids: Option<&Solids<D>>,
+    swelling: Option<&Field<D>>,
+    out: &mut Field<D>,
+) {
+    match solids {
+        None => divergence(u, grid.spacing, out),
+        Some(solids) => divergence_around(u, solids, grid.spacing, out),
+    }
     if let Some(rate) = swelling {
         out.par_rows(|row, out| out.iter_mut().zip(rate.row(row)).for_each(|(o, e)| *o -= e));
     }
     if grid.axes[0] == Axis::Unbounded {
         out.par_rows(|row, out| {
-            for_each_outer_cell(row, out.len(), |xs| out[xs].fill(0.0));
+            let outer = outer_cells(row, out.len());
+            (0..out.len()).filter(|x| outer >> x & 1 == 1).for_each(|x| out[x] = 0.0);
         });
     }
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use super::pressure::Pressure;
 use super::{Smoke, velocity_ends};
 use crate::Real;
 use crate::advect::MapScratch;
@@ -39,6 +40,7 @@ impl<const D: usize> Smoke<D> {
         if self.scratch.is_none() {
             self.allocate().expect("memory for the working fields");
         }
+        self.place_obstacles(self.clock.time);
         self.timings.follow += start.elapsed().as_secs_f64();
     }
 
@@ -110,13 +112,17 @@ impl<const D: usize> Smoke<D> {
         if let Some(swelling) = &mut self.swelling {
             swelling.reset_on(&layout)?;
         }
-        self.solver.move_to(&self.grid, &layout)?;
+        if let Some(obstacles) = &mut self.obstacles {
+            obstacles.move_to(&layout, &self.grid)?;
+        }
+        self.solver = Pressure::new(&self.grid, &layout, self.obstacles.is_some())?;
         self.layout = layout;
         self.ages = ages;
         Ok(())
     }
 
-    /// The outermost cells take the velocity of the wind, in time: `du/dt = rate (wind - u)`.
+    /// Faces between outermost cells, which no pressure drives, take the velocity of the wind in time, `du/dt = rate (wind -
+    /// u)`; beyond them there is nothing but wind.
     pub(super) fn blow_at_the_edge(&mut self, dt: f64) {
         if self.grid.axes[0] != Axis::Unbounded {
             return;
@@ -125,27 +131,30 @@ impl<const D: usize> Smoke<D> {
         for c in 0..D {
             let wind = self.options.wind[c];
             self.velocity[c].par_rows(|row, u| {
-                for_each_outer_cell(row, u.len(), |xs| u[xs].iter_mut().for_each(|u| *u = wind + keep * (*u - wind)));
+                let n = u.len();
+                let below = if c > 0 { row.down(c) } else { row.shifted(0, -(n as isize)) };
+                let (here, below_outer) = (outer_cells(row, n), outer_cells(below, n));
+                let lower = if c > 0 { below_outer } else { here << 1 | below_outer >> (n - 1) & 1 };
+                for x in (0..n).filter(|x| (here & lower) >> x & 1 == 1) {
+                    u[x] = wind + keep * (u[x] - wind);
+                }
+                if !below.exists() {
+                    u[..if c > 0 { n } else { 1 }].fill(wind);
+                }
             });
         }
     }
 }
 
-/// Calls `f` with the parts of a row whose cells have no neighbour on some side.
-pub(super) fn for_each_outer_cell<const D: usize>(
-    row: Row<'_, D>,
-    n: usize,
-    mut f: impl FnMut(std::ops::Range<usize>),
-) {
-    if (1..D).any(|a| !row.up(a).exists() || !row.down(a).exists()) {
-        return f(0..n);
+/// One bit for each cell of a row: whether it has no neighbour on some side, or is not there at all.
+pub(super) fn outer_cells<const D: usize>(row: Row<'_, D>, n: usize) -> u64 {
+    let all = (1 << n) - 1;
+    if !row.exists() || (1..D).any(|a| !row.up(a).exists() || !row.down(a).exists()) {
+        return all;
     }
-    if !row.shifted(0, -(n as isize)).exists() {
-        f(0..1);
-    }
-    if !row.shifted(0, n as isize).exists() {
-        f(n - 1..n);
-    }
+    let first = !row.shifted(0, -(n as isize)).exists() as u64;
+    let last = !row.shifted(0, n as isize).exists() as u64;
+    first | last << (n - 1)
 }
 
 /// The smallest box of cells that holds all occupied cells of a tile.

@@ -3,7 +3,13 @@
 use super::*;
 
 impl Resolver<'_> {
-    pub(super) fn picture(&mut self, file: &scene::SceneFile, substances: &[Substance], sources: &[Source]) -> Picture {
+    pub(super) fn picture(
+        &mut self,
+        file: &scene::SceneFile,
+        substances: &[Substance],
+        sources: &[Source],
+        film: bool,
+    ) -> Picture {
         let default = scene::Picture::default();
         let p = file.picture.as_deref().unwrap_or(&default);
         let show = self.show(&p.show);
@@ -11,16 +17,16 @@ impl Resolver<'_> {
         let view = p.view.as_deref().cloned().unwrap_or_default();
         Picture {
             map: self.map(&p.map, &show),
-            range: self.range(&p.range).or_else(|| natural_range(&show, substances, sources)),
+            range: self.pair(&p.range, "picture.range").or_else(|| natural_range(&show, substances, sources)),
             mode,
-            background: self.background(&p.background, mode),
+            background: self.background(&p.background, mode, film),
             relief: self.between(&p.relief, 0.0, 100.0, 0.0, "picture.relief"),
             exposure: self.positive(&p.exposure, 1.0, "picture.exposure"),
             opacity: self.not_negative(&p.opacity, 1.0, "picture.opacity"),
             gamma: self.between(&p.gamma, 0.1, 10.0, 1.0, "picture.gamma"),
             view: View {
                 yaw: self.between(&view.yaw, -360.0, 360.0, 30.0, "picture.view.yaw"),
-                pitch: self.between(&view.pitch, -90.0, 90.0, 15.0, "picture.view.pitch"),
+                pitch: self.between(&view.pitch, -90.0, 90.0, if film { 10.0 } else { 15.0 }, "picture.view.pitch"),
             },
             show,
         }
@@ -63,9 +69,13 @@ impl Resolver<'_> {
             _ => "inferno",
         };
         let default = ColorMap::Named(default.to_owned());
-        match typed.as_ref().map(|t| (&t.value, t.span)) {
-            None => default,
-            Some((OneOrMany::One(name), _)) => {
+        typed.as_ref().map_or(default, |typed| self.color_map(typed, "picture.map"))
+    }
+
+    /// The name of a map, or colours.
+    pub(super) fn color_map(&mut self, typed: &Spanned<OneOrMany<Spanned<String>>>, key: &str) -> ColorMap {
+        match (&typed.value, typed.span) {
+            (OneOrMany::One(name), _) => {
                 if !MAPS.contains(&name.as_str()) {
                     let mut help = did_you_mean(name, MAPS, "maps");
                     if nearest(name, MAPS.iter().copied()).is_none() {
@@ -77,12 +87,12 @@ impl Resolver<'_> {
                 }
                 ColorMap::Named(name.value.clone())
             }
-            Some((OneOrMany::Many(colors), span)) => {
+            (OneOrMany::Many(colors), span) => {
                 if colors.len() < 2 {
                     self.problems
                         .error(
                             span,
-                            format!("`picture.map` has {}; a ramp needs 2", entries(colors.len())),
+                            format!("`{key}` has {}; a ramp needs 2", entries(colors.len())),
                             "at least 2 colours",
                         )
                         .help("for example [\"#000000\", \"#ff8800\"]");
@@ -92,23 +102,38 @@ impl Resolver<'_> {
         }
     }
 
-    fn range(&mut self, typed: &Vector) -> Option<[f64; 2]> {
+    /// Two numbers, the smaller one first.
+    pub(super) fn pair(&mut self, typed: &Vector, key: &str) -> Option<[f64; 2]> {
         let typed = typed.as_ref()?;
         let [lo, hi] = typed.as_slice() else {
-            let message = format!("`picture.range` has {}", entries(typed.len()));
-            self.problems.error(typed.span, message, "expected [low, high]").help("for example range = [0.0, 1.0]");
+            let message = format!("`{key}` has {}", entries(typed.len()));
+            let last = key.rsplit('.').next().unwrap_or(key);
+            self.problems
+                .error(typed.span, message, "expected [low, high]")
+                .help(format!("for example {last} = [0.0, 1.0]"));
             return None;
         };
         if lo.value >= hi.value {
-            let message = format!("`picture.range` goes from {} to {}", lo.value, hi.value);
-            let help = "the first value must be less than the second; to reverse the colours, reverse `picture.map`";
+            let message = format!("`{key}` goes from {} to {}", lo.value, hi.value);
+            let help = match key {
+                "picture.range" => {
+                    "the first value must be less than the second; to reverse the colours, reverse `picture.map`"
+                }
+                _ => "the first value must be less than the second",
+            };
             self.problems.error(typed.span, message, "low must be below high").help(help);
         }
         Some([lo.value, hi.value])
     }
 
-    fn background(&mut self, typed: &Option<Spanned<OneOrMany<Spanned<String>>>>, mode: PictureMode) -> [[u8; 3]; 2] {
+    fn background(
+        &mut self,
+        typed: &Option<Spanned<OneOrMany<Spanned<String>>>>,
+        mode: PictureMode,
+        film: bool,
+    ) -> [[u8; 3]; 2] {
         match typed.as_ref().map(|t| (&t.value, t.span)) {
+            None if film => [[0x30, 0x39, 0x45], [0x65, 0x6c, 0x76]],
             None if mode == PictureMode::Ink => [[0xff; 3]; 2],
             None => [[0x10, 0x10, 0x18]; 2],
             Some((OneOrMany::One(color), _)) => [self.color(color); 2],
@@ -133,19 +158,22 @@ fn natural_range(show: &Show, substances: &[Substance], sources: &[Source]) -> O
         Show::Substances => true,
         _ => false,
     };
+    let shown = (0..substances.len()).filter(|&index| chosen(index));
+    let largest = shown.map(|index| largest_emitted(index, substances, sources)).fold(0.0, f64::max);
+    (largest > 0.0).then_some([0.0, largest])
+}
+
+/// The largest value that the scene puts anywhere, as far as it says; 0 if it does not.
+pub(super) fn largest_emitted(index: usize, substances: &[Substance], sources: &[Source]) -> f64 {
     let mut largest: f64 = 0.0;
-    for (index, substance) in substances.iter().enumerate().filter(|(index, _)| chosen(*index)) {
-        if let Formula::Number(value) = substance.initial {
-            largest = largest.max(value);
-        }
-        for end in substance.boundary.iter().flatten() {
-            if let End::Value(value) = end {
-                largest = largest.max(*value);
-            }
-        }
-        for (_, value) in sources.iter().flat_map(|s| &s.set).filter(|(i, _)| *i == index) {
+    if let Formula::Number(value) = substances[index].initial {
+        largest = largest.max(value);
+    }
+    for end in substances[index].boundary.iter().flatten() {
+        if let End::Value(value) = end {
             largest = largest.max(*value);
         }
     }
-    (largest > 0.0).then_some([0.0, largest])
+    let set = sources.iter().flat_map(|s| &s.set).filter(|(i, _)| *i == index);
+    set.map(|(_, value)| *value).fold(largest, f64::max)
 }

@@ -1,0 +1,80 @@
+//! `squall render`: the pictures of a finished run, taken again.
+
+use std::path::{Path, PathBuf};
+
+use squall::run::{Outcome, RunOptions, render};
+use squall::setup::Movie;
+use squall_io::Start;
+
+use super::run::{pool, stop_on_signals};
+use crate::Voice;
+use crate::exit::{Code, Failure};
+use crate::output::{print, seconds};
+use crate::progress::Progress;
+use crate::scene::SceneArgs;
+
+/// Take the pictures of a finished run again, without simulating
+///
+/// Camera, lights, looks and colours may change (--set camera.yaw=90); whatever affects the simulation may not. The run
+/// must have written volumes (output.vdb).
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    scene: SceneArgs,
+    /// Folder of the finished run [default: SCENE, if that is one, else out/NAME]
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
+    /// Folder for the pictures [default: render in the folder of the run]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+    /// Write no movie, only frames
+    #[arg(long, help_heading = "Output")]
+    no_movie: bool,
+    /// Replace pictures that were taken in another way
+    #[arg(long, help_heading = "Output")]
+    overwrite: bool,
+    /// Threads to draw with [default: all cores]. The result does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
+    let mut loaded = args.scene.load(voice)?;
+    if args.no_movie {
+        loaded.setup.output.movie = Movie::None;
+    }
+    let folder = match (&args.run, args.scene.folder()) {
+        (Some(run), _) => run.clone(),
+        (None, Some(folder)) => folder.to_owned(),
+        (None, None) => Path::new("out").join(&loaded.name),
+    };
+    let out = args.out.clone().unwrap_or_else(|| folder.join("render"));
+    let start = if args.overwrite { Start::Overwrite } else { Start::Resume };
+    let options = RunOptions { start, ..RunOptions::new(&loaded.name, out) };
+    let cancel = stop_on_signals(voice)?;
+    let mut progress = Progress::new(false, voice);
+    let summary = pool(args.threads)?
+        .install(|| render(&loaded.setup, &folder, &loaded.assets, &options, &mut progress, &cancel));
+    progress.end();
+    let summary = summary?;
+    if !voice.quiet {
+        let folder = summary.folder.display();
+        let mut text = match summary.outcome {
+            Outcome::AlreadyDone => format!("All {} pictures were there already.\n", summary.frames),
+            _ => format!("{} pictures in {}.\n", summary.frames, seconds(summary.seconds)),
+        };
+        if let Some(movie) = &summary.movie {
+            text += &format!("Movie:  {}\n", movie.display());
+        }
+        print(text + &format!("Frames: {folder}/frame_*.png\n"))?;
+    }
+    match summary.outcome {
+        Outcome::Cancelled => {
+            if !voice.quiet {
+                eprintln!("Interrupted. The same command goes on.");
+            }
+            Ok(Code::Interrupted)
+        }
+        _ => Ok(Code::Done),
+    }
+}

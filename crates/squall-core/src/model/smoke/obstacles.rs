@@ -1,0 +1,125 @@
+//! Solids in the smoke.
+//!
+//! While things are transported, solids hold the flow and the smoke beside them ([`Solids::constrain`],
+//! [`Solids::fill_inside`]), so that nothing looks across their surface; between steps they hold none.
+
+use std::time::Instant;
+
+use smallvec::SmallVec;
+
+use super::Smoke;
+use super::pressure::Pressure;
+use crate::Real;
+use crate::field::{Field, OutOfMemory};
+use crate::grid::{At, Ends, Grid};
+use crate::layout::Layout;
+use crate::solid::{Boundary, NEAR, Obstacle, Solids};
+
+pub(super) struct Obstacles<const D: usize> {
+    pub solids: Solids<D>,
+    /// 1 where transport may be of second order, 0 beside solids.
+    pub exact: Field<D>,
+    /// When solids were last put in their places.
+    time: Option<f64>,
+}
+
+impl<const D: usize> Obstacles<D> {
+    /// Puts solids where they are at a time. Whether anything may have changed.
+    fn update(&mut self, grid: &Grid<D>, time: f64) -> bool {
+        if self.time == Some(time) {
+            return false;
+        }
+        self.time = Some(time);
+        if !self.solids.update(grid, time).anything() {
+            return false;
+        }
+        let (solids, near) = (&self.solids, (NEAR * grid.min_spacing()) as Real);
+        self.exact.par_rows(|row, exact| match solids.distances_near(row) {
+            None => exact.fill(1.0),
+            Some(distances) => {
+                for (exact, d) in exact.iter_mut().zip(distances) {
+                    *exact = if *d < near { 0.0 } else { 1.0 };
+                }
+            }
+        });
+        true
+    }
+
+    pub fn move_to(&mut self, layout: &Layout<D>, grid: &Grid<D>) -> Result<(), OutOfMemory> {
+        self.time = None;
+        self.solids.move_to(layout, grid)?;
+        self.exact.reset_on(layout)
+    }
+}
+
+impl<const D: usize> Smoke<D> {
+    /// Puts solids into the smoke. Shapes that are too thin for the cells are made thicker; returns their names.
+    pub fn set_obstacles(
+        &mut self,
+        obstacles: Vec<Obstacle<D>>,
+        boundary: Boundary,
+    ) -> Result<Vec<String>, OutOfMemory> {
+        if obstacles.is_empty() {
+            self.obstacles = None;
+            self.solver = Pressure::new(&self.grid, &self.layout, false)?;
+            return Ok(Vec::new());
+        }
+        // Thin shapes are looked for in the part that is looked at, wherever the tiles are.
+        let mut whole = Solids::new(&self.grid, obstacles, boundary)?;
+        let thin = whole.thicken(&self.grid, self.clock.time).into_iter().map(String::from).collect();
+        let mut solids = whole;
+        solids.move_to(&self.layout, &self.grid)?;
+        let ends = self.grid.pressure_ends().map(|ends| match ends {
+            Ends::Unbounded(_) => Ends::Unbounded(1.0),
+            Ends::Periodic => Ends::Periodic,
+            Ends::Bounded { .. } => Ends::FLAT,
+        });
+        let exact = Field::on(&self.layout, At::Center, ends)?;
+        self.obstacles = Some(Obstacles { solids, exact, time: None });
+        self.solver = Pressure::new(&self.grid, &self.layout, true)?;
+        Ok(thin)
+    }
+
+    /// The solids, as they are now.
+    pub fn solids(&self) -> Option<&Solids<D>> {
+        self.obstacles.as_ref().map(|o| &o.solids)
+    }
+
+    /// Makes sure that solids are where they are at this time.
+    pub(super) fn place_obstacles(&mut self, time: f64) {
+        if let Some(obstacles) = &mut self.obstacles
+            && obstacles.update(&self.grid, time)
+        {
+            self.solver.set_open_faces(obstacles.solids.open());
+        }
+    }
+
+    /// Fills solids with what is beside them, for transport.
+    pub(super) fn fill_obstacles(&mut self) {
+        if let Some(Obstacles { solids, .. }) = &mut self.obstacles {
+            for s in &mut self.substances {
+                solids.fill_inside(&self.grid, &mut s.field, s.ambient);
+            }
+        }
+    }
+
+    /// Solids move on and push what is in their way; then nothing is inside of them.
+    pub(super) fn move_obstacles(&mut self, time: f64, dt: f64) {
+        let start = Instant::now();
+        if let Some(Obstacles { solids, .. }) = &self.obstacles {
+            self.substances.iter_mut().for_each(|s| solids.clear_inside(&mut s.field, s.ambient));
+        }
+        self.place_obstacles(time + dt);
+        if let Some(Obstacles { solids, .. }) = &mut self.obstacles {
+            let mut all: SmallVec<[(&mut Field<D>, Real); 8]> =
+                self.substances.iter_mut().map(|s| (&mut s.field, s.ambient)).collect();
+            solids.push_out(&self.grid, [time, time + dt], &mut all);
+            drop(all);
+            self.substances.iter_mut().for_each(|s| solids.clear_inside(&mut s.field, s.ambient));
+            if self.viscosity > 0.0 {
+                solids.constrain(&self.grid, &mut self.velocity);
+            }
+        }
+        self.timings.follow += start.elapsed().as_secs_f64();
+    }
+}

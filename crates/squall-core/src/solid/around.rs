@@ -1,0 +1,114 @@
+//! Projection around solids.
+//!
+//! With the open part `A` of each face and the velocity `u_s` of solids, the flow out of a cell is the sum over its faces
+//! of `+-(A u + (1 - A) u_s)`: through the open parts, and what the solid's surface in the cell pushes, which for rigid
+//! motion equals the flow of solid through the closed parts. It vanishes for `u - grad q` if
+//!
+//! ```text
+//! sum over a of [ A (q(i + e_a) - q(i)) - A (q(i) - q(i - e_a)) ] / h_a^2 = div        A of the face between the two
+//! ```
+//!
+//! in every cell with an open face. If all `A` are one, these are the operators of the empty box, to the bit.
+
+use super::{Boundary, Solids};
+use crate::Real;
+use crate::field::{Field, Pad, VectorField};
+use crate::grid::{At, Grid};
+use crate::layout::Row;
+use crate::ops::{above, each, max_abs};
+use crate::project::Projected;
+use crate::report::SolveReport;
+
+/// The flow out of each cell per volume, in 1/s; zero in solid cells. Needs the last faces of `u`.
+pub fn divergence_around<const D: usize>(
+    u: &VectorField<D>,
+    solids: &Solids<D>,
+    spacing: [f64; D],
+    div: &mut Field<D>,
+) {
+    let inv_h = spacing.map(|h| (1.0 / h) as Real);
+    // No face of a cell further away than this is closed, not even in part.
+    let reach = (1.01 * spacing.iter().copied().fold(0.0, f64::max)) as Real;
+    let (open, velocity) = (&solids.open, &solids.velocity);
+    // A u + (1 - A) u_s, written so that it is exactly u if A = 1 or u = u_s.
+    let flow = |u: Real, open: Real, solid: Real| u + (1.0 - open) * (solid - u);
+    div.par_rows(|row, div| {
+        let mut pads = [Pad::default(); 3];
+        let [pad, open_pad, solid_pad] = &mut pads;
+        let here: [_; D] = each(|a| u[a].row(row));
+        let next = above(u, row, pad);
+        for x in 0..div.len() {
+            let mut sum = 0.0;
+            for a in 0..D {
+                sum += (next[a][x] - here[a][x]) * inv_h[a];
+            }
+            div[x] = sum;
+        }
+        // Everywhere as if there were no solids, then once more where there are.
+        let Some(distance) = solids.distances_near(row) else { return };
+        let (open_here, open_next): ([_; D], _) = (each(|a| open[a].row(row)), above(open, row, open_pad));
+        let (solid_here, solid_next): ([_; D], _) = (each(|a| velocity[a].row(row)), above(velocity, row, solid_pad));
+        for x in (0..div.len()).filter(|&x| distance[x] < reach) {
+            let (mut sum, mut total) = (0.0, 0.0);
+            for a in 0..D {
+                total += open_here[a][x] + open_next[a][x];
+                let out = flow(next[a][x], open_next[a][x], solid_next[a][x]);
+                let into = flow(here[a][x], open_here[a][x], solid_here[a][x]);
+                sum += (out - into) * inv_h[a];
+            }
+            div[x] = if total > 0.0 { sum } else { 0.0 };
+        }
+    });
+}
+
+/// Makes a staggered field free of divergence around solids.
+///
+/// `solve(r, q)` solves the equation above with the right side `r` and the ends of `q`, starting from what is in `q` if
+/// it likes; in solid cells, where `r` is zero, it may leave anything. Where no open side is in reach, it has to drop the
+/// mean of `r`. Closed faces near surfaces are left as [`Solids::constrain`] says, deeper ones with the solid's velocity.
+/// Fills the ghosts of `u` and `q`; `scratch` may be any field.
+pub fn project_around<const D: usize>(
+    grid: &Grid<D>,
+    u: &mut VectorField<D>,
+    q: &mut Field<D>,
+    solids: &mut Solids<D>,
+    solve: &mut dyn FnMut(&Field<D>, &mut Field<D>) -> SolveReport,
+    scratch: &mut Field<D>,
+) -> Projected {
+    solids.prepare(grid, u);
+    u.iter_mut().for_each(Field::fill_halo);
+    let before = largest(u).max(solids.max_speed);
+    q.relabel(At::Center, grid.pressure_ends());
+    scratch.relabel(At::Center, grid.pressure_ends());
+
+    divergence_around(u, solids, grid.spacing, scratch);
+    let solve = solve(scratch, q);
+    q.fill_halo();
+    for a in 0..D {
+        let near = |row: Row<'_, D>| solids.is_near(row);
+        u[a].subtract_open_gradient(q, (a, grid.spacing[a]), &solids.open[a], &solids.velocity[a], near);
+        u[a].fill_halo();
+    }
+    divergence_around(u, solids, grid.spacing, scratch);
+    let max_divergence = max_abs(scratch) as f64;
+    solids.constrain(grid, u);
+
+    let max_speed = largest(u);
+    let speed = before.max(max_speed);
+    let relative_divergence = if speed > 0.0 { max_divergence * grid.min_spacing() / speed } else { 0.0 };
+    Projected { solve, max_divergence, relative_divergence, max_speed }
+}
+
+impl<const D: usize> Solids<D> {
+    /// What has to be done to the velocity before the pressure solve.
+    pub fn prepare(&mut self, grid: &Grid<D>, u: &mut VectorField<D>) {
+        match self.boundary {
+            Boundary::CutCells => self.stick(grid, u),
+            Boundary::Cells => self.correct_border(grid, u),
+        }
+    }
+}
+
+fn largest<const D: usize>(u: &VectorField<D>) -> f64 {
+    u.iter().map(|f| max_abs(f) as f64).fold(0.0, f64::max)
+}

@@ -1,0 +1,270 @@
+//! Obstacles in a staggered velocity field.
+//!
+//! A solid closes a part of each face that it covers. With `A` the open part of a face, `u` the fluid's velocity on it
+//! and `u_s` the solid's, what passes a face is `A u + (1 - A) u_s`, and the pressure acts on the open part alone
+//! (Batty, Bertails & Bridson 2007; open parts as in Ng, Min & Gibou 2009). Fluid at rest above a tilted floor then stays
+//! at rest, which it does not if cells are solid or fluid as a whole.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `fraction` | the open part of an edge or a square from signed distances at its corners |
+//! | `place` | where obstacles are on a grid, at one time, with their periodic images |
+//! | `update` | everything that is known about the solids at one time; only what a motion touches is computed anew |
+//! | `ghost` | velocities inside of solids, as the flow outside sees them |
+//! | `around` | divergence, gradient and projection around solids |
+//! | `border` | the older method: solid cells and a correction of the cells at their border (Foster & Fedkiw 2001) |
+//! | `substance` | smoke near solids: none inside, none lost when a solid overruns it, none fading along walls |
+//! | `thin` | what to do about plates thinner than the grid can see |
+//!
+//! A step of a model with moving obstacles, from `t` to `t + dt`:
+//!
+//! ```text
+//! solids.fill_inside(grid, smoke, ambient)       so that smoke does not fade along walls
+//! advect velocity and smoke with u; first order where solids.distances_near(row) are small
+//! solids.clear_inside(smoke, ambient)            between two steps the inside of a solid is ambient
+//! solids.update(grid, t + dt)
+//! solids.push_out(grid, [t, t + dt], smoke, ..)  what the solid ran over is now in front of it
+//! forces
+//! project_around(..)                             solids take part; leaves u inside of solids as the outside sees it
+//! ```
+//!
+//! Uncovered cells need nothing: they hold ambient, and their faces the velocity of the solid that was there.
+
+mod around;
+mod border;
+mod fraction;
+mod ghost;
+mod place;
+mod substance;
+mod thin;
+mod update;
+
+pub use around::{divergence_around, project_around};
+pub use fraction::open_fraction;
+pub use place::CellBox;
+pub use substance::Pushed;
+pub use update::Changed;
+
+use crate::Real;
+use crate::field::{Field, OutOfMemory, Pad, VectorField};
+use crate::grid::{At, Axis, Ends, Grid};
+use crate::layout::{Layout, Row};
+use crate::ops::{above, each};
+use crate::shape::Shape;
+
+/// Something in the way of the fluid.
+pub struct Obstacle<const D: usize> {
+    /// What messages call it.
+    pub name: String,
+    /// Where it is, and how it moves.
+    pub shape: Box<dyn Shape<D>>,
+    /// How much the fluid sticks to it: from 0, it slides along freely, to 1, it moves with the surface.
+    pub friction: f64,
+    /// How far the surface is moved outwards, in metres. [`Solids::thicken`] sets it for shapes that are too thin.
+    pub grow: f64,
+}
+
+impl<const D: usize> Obstacle<D> {
+    /// A smooth obstacle.
+    pub fn new(name: impl Into<String>, shape: Box<dyn Shape<D>>) -> Self {
+        Obstacle { name: name.into(), shape, friction: 0.0, grow: 0.0 }
+    }
+}
+
+/// How solids enter the grid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Boundary {
+    /// Faces are open in part.
+    #[default]
+    CutCells,
+    /// A cell is solid if its centre is; its faces are closed, all others are open. Makes stairs of slopes.
+    Cells,
+}
+
+/// Distances are kept up to this many cells from a surface, on either side; further away they are cut off there.
+pub const BAND: f64 = 4.0;
+
+/// Cells closer to a surface than this count as near it, see [`Solids::is_near`]. In cells.
+pub const NEAR: f64 = 2.0;
+
+/// A face of which less than this is open is closed: the pressure of a cell behind a pinhole is badly determined.
+const PINHOLE: Real = 0.01;
+
+/// All obstacles on one grid, as they are at one time.
+pub struct Solids<const D: usize> {
+    obstacles: Vec<Obstacle<D>>,
+    boundary: Boundary,
+    /// The time of the last update, and what it was made for.
+    made: Option<Made<D>>,
+    /// Signed distance at the lower corners of cells.
+    phi: Field<D>,
+    distance: Field<D>,
+    open: VectorField<D>,
+    velocity: VectorField<D>,
+    /// Rows with a cell within [`BAND`] of a surface, or inside.
+    near_rows: Vec<bool>,
+    /// What is inside but visible from outside, by rows.
+    ghosts: Vec<Vec<ghost::Ghost<D>>>,
+    /// Cells that a surface passes through, by rows; for [`Boundary::Cells`] only.
+    border: Vec<Vec<border::BorderCell<D>>>,
+    max_speed: f64,
+}
+
+/// What an update was made for.
+struct Made<const D: usize> {
+    grid: Grid<D>,
+    /// Where the obstacles were, and whether they move.
+    places: Vec<(CellBox<D>, bool)>,
+}
+
+impl<const D: usize> Solids<D> {
+    /// Obstacles on a grid. They are nowhere until [`Solids::update`] puts them in their places.
+    pub fn new(grid: &Grid<D>, obstacles: Vec<Obstacle<D>>, boundary: Boundary) -> Result<Self, OutOfMemory> {
+        Self::on(&Layout::dense(grid.cells), grid, obstacles, boundary)
+    }
+
+    /// Obstacles on the cells of a layout.
+    pub fn on(
+        layout: &Layout<D>,
+        grid: &Grid<D>,
+        obstacles: Vec<Obstacle<D>>,
+        boundary: Boundary,
+    ) -> Result<Self, OutOfMemory> {
+        // Where no tile is, everything is open and far.
+        let ends = |far: Real| {
+            grid.axes.map(|axis| match axis {
+                Axis::Periodic => Ends::Periodic,
+                Axis::Bounded { .. } => Ends::FLAT,
+                Axis::Unbounded => Ends::Unbounded(far),
+            })
+        };
+        let band = (BAND * cell_size(grid)) as Real;
+        let field = |at, far| Field::on(layout, at, ends(far));
+        let faces = |far| -> Result<VectorField<D>, OutOfMemory> {
+            let made = (0..D).map(|a| field(At::Face(a), far)).collect::<Result<Vec<_>, _>>()?;
+            let mut made = made.into_iter();
+            Ok(each(|_| made.next().expect("one field for each axis")))
+        };
+        let phi = field(At::Node, band)?;
+        let rows = phi.layout().rows();
+        Ok(Solids {
+            obstacles,
+            boundary,
+            made: None,
+            distance: field(At::Center, band)?,
+            open: faces(1.0)?,
+            velocity: faces(0.0)?,
+            near_rows: vec![false; rows],
+            ghosts: vec![Vec::new(); rows],
+            border: vec![Vec::new(); rows],
+            phi,
+            max_speed: 0.0,
+        })
+    }
+
+    /// The obstacles.
+    pub fn obstacles(&self) -> &[Obstacle<D>] {
+        &self.obstacles
+    }
+
+    /// How solids enter the grid.
+    pub fn boundary(&self) -> Boundary {
+        self.boundary
+    }
+
+    /// The open part of each face, from 0 to 1, ghosts filled.
+    pub fn open(&self) -> &VectorField<D> {
+        &self.open
+    }
+
+    /// The velocity of the solid on each face that is not wide open, elsewhere zero; ghosts filled.
+    pub fn velocity(&self) -> &VectorField<D> {
+        &self.velocity
+    }
+
+    /// Signed distance to the nearest surface at cell centres, negative inside, cut off at [`BAND`] cells; ghosts filled.
+    pub fn distance(&self) -> &Field<D> {
+        &self.distance
+    }
+
+    /// The largest velocity component of a solid in the grid, in metres per second: a bound for the time step like the
+    /// fluid's own.
+    pub fn max_speed(&self) -> f64 {
+        self.max_speed
+    }
+
+    /// Whether a row has a cell within [`BAND`] cells of a solid. Away from solids nothing needs to know of them.
+    #[inline]
+    pub fn is_near(&self, row: Row<'_, D>) -> bool {
+        self.near_rows[self.phi.layout().row_number(row)]
+    }
+
+    /// The distances along a row, if it is near a solid. Where they are below `NEAR` times the cell size, transport
+    /// should fall back to first order: higher orders would look across the surface.
+    #[inline]
+    pub fn distances_near(&self, row: Row<'_, D>) -> Option<&[Real]> {
+        self.is_near(row).then(|| self.distance.row(row))
+    }
+
+    /// Calls `f` with each cell along a row that is solid: no face of it is open.
+    fn for_each_solid_cell(&self, row: Row<'_, D>, mut f: impl FnMut(usize)) {
+        let here: [&[Real]; D] = each(|a| self.open[a].row(row));
+        let mut pad = Pad::default();
+        let next = above(&self.open, row, &mut pad);
+        for x in 0..here[0].len() {
+            if (0..D).all(|a| here[a][x] + next[a][x] == 0.0) {
+                f(x);
+            }
+        }
+    }
+
+    /// Whether a cell is solid: no face of it is open.
+    pub fn is_solid(&self, index: [isize; D]) -> bool {
+        (0..D).all(|a| {
+            let mut next = index;
+            next[a] += 1;
+            self.open[a].get_signed(index) + self.open[a].get_signed(next) == 0.0
+        })
+    }
+
+    /// [`Solids::is_solid`] for a cell close to a row.
+    fn is_solid_near(&self, row: Row<'_, D>, index: [isize; D]) -> bool {
+        (0..D).all(|a| {
+            let mut next = index;
+            next[a] += 1;
+            self.open[a].get_near(row, index) + self.open[a].get_near(row, next) == 0.0
+        })
+    }
+
+    /// Goes over to another set of tiles; the next update finds everything anew.
+    pub fn move_to(&mut self, layout: &Layout<D>, grid: &Grid<D>) -> Result<(), OutOfMemory> {
+        *self = Self::on(layout, grid, std::mem::take(&mut self.obstacles), self.boundary)?;
+        Ok(())
+    }
+}
+
+/// The lower corner of a cell, in metres.
+fn corner<const D: usize>(grid: &Grid<D>, index: [isize; D]) -> [f64; D] {
+    each(|a| grid.origin[a] + index[a] as f64 * grid.spacing[a])
+}
+
+/// Where the value of a cell lives, in metres. Unlike [`Grid::position`] it knows cells on all sides of the origin.
+fn position<const D: usize>(grid: &Grid<D>, at: At, index: [isize; D]) -> [f64; D] {
+    each(|a| {
+        let shift = if at.on_lower_side(a) { 0.0 } else { 0.5 };
+        grid.origin[a] + (index[a] as f64 + shift) * grid.spacing[a]
+    })
+}
+
+/// The largest cell size over the axes: the unit of widths given in cells.
+fn cell_size<const D: usize>(grid: &Grid<D>) -> f64 {
+    grid.spacing.iter().copied().fold(0.0, f64::max)
+}
+
+/// The index of a row's cell `x`.
+#[inline(always)]
+fn cell_of<const D: usize>(row: Row<'_, D>, x: usize) -> [isize; D] {
+    let mut index = row.index;
+    index[0] += x as isize;
+    index
+}

@@ -1,0 +1,128 @@
+//! Triangle meshes from and to files: OBJ, PLY, STL, glTF.
+//!
+//! Files come from anywhere: every count is checked against the size of the file before memory is taken, every number is
+//! finite, every index exists. Coordinates are taken as metres with y up, as they stand.
+//!
+//! | format | read | written |
+//! |---|---|---|
+//! | OBJ | polygons of all groups as one mesh | yes |
+//! | PLY | text, binary of both byte orders | binary, little endian |
+//! | STL | text, binary; corners at the same place become one | no |
+//! | glTF, GLB | triangles of all nodes of the scene, transformed; no compression, no animation | no |
+
+mod build;
+mod gltf;
+mod gltf_buffer;
+mod obj;
+mod ply;
+mod stl;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use crate::output::IoError;
+use build::Fault;
+use squall_core::shape::TriangleMesh;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+pub use write::{write_obj, write_ply};
+
+/// A larger file is refused.
+const MOST_BYTES: u64 = 512 << 20;
+
+/// A mesh and what is worth knowing about how it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadedMesh {
+    /// The mesh: not empty, all coordinates finite, all indices valid, no triangle without area.
+    pub mesh: TriangleMesh,
+    /// What was left out or changed, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Where in a file something is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line of text, counted from 1.
+    Line(usize),
+    /// A byte, counted from 0.
+    Byte(usize),
+    /// No place in particular.
+    Whole,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line(line) => write!(f, ", line {line}"),
+            Place::Byte(byte) => write!(f, ", byte {byte}"),
+            Place::Whole => Ok(()),
+        }
+    }
+}
+
+/// Why a mesh cannot be read. The message names the file, the place, what is wrong and what helps.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MeshFileError {
+    /// The file cannot be read at all.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// Its content makes no sense.
+    #[error("{}{place}: {what}", .path.display())]
+    Content {
+        /// Which file.
+        path: PathBuf,
+        /// Where in it.
+        place: Place,
+        /// What is wrong and what helps.
+        what: String,
+    },
+}
+
+/// Reads a mesh. The format is recognised by the first bytes of the file, or else by its extension.
+pub fn load_mesh(path: impl AsRef<Path>) -> Result<LoadedMesh, MeshFileError> {
+    let path = path.as_ref();
+    let data = read_limited(path, MOST_BYTES)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    parse(&data, &extension, folder).map_err(|Fault { place, what }| MeshFileError::Content {
+        path: path.to_owned(),
+        place,
+        what,
+    })
+}
+
+/// Reads a mesh from the content of a file. `folder` is where buffers of a glTF file lie.
+fn parse(data: &[u8], extension: &str, folder: &Path) -> Result<LoadedMesh, Fault> {
+    match extension {
+        _ if data.starts_with(b"ply\n") || data.starts_with(b"ply\r") => ply::parse(data),
+        _ if data.starts_with(b"glTF") => gltf::parse_binary(data, folder),
+        "gltf" => gltf::parse_text(data, folder),
+        "stl" => stl::parse(data),
+        "obj" => obj::parse(data),
+        "ply" => Err(Fault::at(0, "this is no PLY file: it does not begin with \"ply\"")),
+        "glb" => Err(Fault::at(0, "this is no GLB file: it does not begin with \"glTF\"")),
+        _ => Err(Fault::whole("the format is not known: use .obj, .ply, .stl, .gltf or .glb")),
+    }
+}
+
+/// The bytes of a regular file of limited size.
+fn read_limited(path: &Path, most: u64) -> Result<Vec<u8>, MeshFileError> {
+    let content = |what: String| MeshFileError::Content { path: path.to_owned(), place: Place::Whole, what };
+    // Asked before opening: opening a pipe would wait for its other end.
+    let metadata = std::fs::metadata(path).map_err(IoError::file(path, "read"))?;
+    if !metadata.is_file() {
+        return Err(content("this is not a file".into()));
+    }
+    if metadata.len() > most {
+        let (size, most) = (metadata.len() >> 20, most >> 20);
+        return Err(content(format!("{size} MB are too much, at most {most} MB are read: simplify the mesh")));
+    }
+    let mut data = Vec::with_capacity(metadata.len() as usize);
+    let file = File::open(path).map_err(IoError::file(path, "read"))?;
+    // It may have grown since.
+    file.take(most).read_to_end(&mut data).map_err(IoError::file(path, "read"))?;
+    Ok(data)
+}

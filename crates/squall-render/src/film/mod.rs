@@ -1,0 +1,61 @@
+//! Film: smoke, fire and objects in one picture, seen by a moving camera under several lights.
+//!
+//! ```
+//! use squall_core::Volume;
+//! use squall_render::film::{Camera, Ground, Quality, Scene, Sphere, Style, Substance, Tone, render};
+//!
+//! // A ball of smoke of 32³ cells of 5 cm, above a ball of stone.
+//! let cells = [32; 3];
+//! let at = |i: usize| [i % 32, i / 32 % 32, i / 1024].map(|c| c as f32 - 15.5);
+//! let inside = |[x, y, z]: [f32; 3]| if x.hypot(y).hypot(z) < 12.0 { 1.0 } else { 0.0 };
+//! let values: Vec<f32> = (0..32 * 32 * 32).map(|i| inside(at(i))).collect();
+//! let smoke = Volume::from_dense([0.0, 0.5, 0.0], 0.05, 0.0, cells, &values);
+//!
+//! let stone = Sphere { center: [0.8, 0.3, 0.8], radius: 0.3, finish: Default::default() };
+//! let scene = Scene { substances: vec![Substance::new(&smoke)], surfaces: vec![&stone], ..Scene::default() };
+//! let style = Style { ground: Some(Ground::default()), ..Style::default() };
+//! let camera = Camera::framing([0.0; 3], [1.6, 2.1, 1.6], 30.0, 10.0, 35.0, 1.5, 0.05);
+//!
+//! let frame = render(&scene, &style, &camera, [96, 64], 0, Quality::PREVIEW)?;
+//! let image = frame.to_image(&Tone::default());
+//! assert_eq!(image.pixels.len(), 96 * 64);
+//! # Ok::<(), squall_render::RenderError>(())
+//! ```
+//!
+//! [`render`] draws one picture; a [`Stage`] keeps the smoke and its shadows for several pictures of the same moment.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `style`, `ramp` | looks: lights, ambient, glow, ground, quality; the colours of heat |
+//! | `camera`, `orbit` | perspective and orthographic cameras; smooth ways around a target |
+//! | `bricks`, `index` | sparse volumes as rays want them; leaping over empty space |
+//! | `shadow` | light that reaches every place in the smoke |
+//! | `march` | rays through smoke |
+//! | `surface`, `shading` | objects by their distance, the ground, shadows on them |
+//! | `frame` | linear light with depth, and tone |
+//!
+//! Differences from a full solution of light transport: light is scattered once, with shadows softened as several
+//! scatterings would ([`Scatter::softness`]); fire lights smoke and objects only through lights placed in it; surfaces
+//! do not reflect each other. The same input gives the same bytes on any number of threads.
+
+mod bricks;
+mod camera;
+mod frame;
+mod index;
+mod march;
+mod orbit;
+mod ramp;
+mod shading;
+mod shadow;
+mod stage;
+mod style;
+mod surface;
+mod vector;
+
+pub use camera::{Camera, Projection};
+pub use frame::{Frame, Tone};
+pub use orbit::{Orbit, OrbitKey};
+pub use ramp::blackbody;
+pub use stage::{Scene, Stage, Substance, render};
+pub use style::{Ambient, Finish, Glow, Ground, Light, MAX_LIGHTS, Quality, Ramp, Scatter, Source, Style};
+pub use surface::{FnSurface, ShapeSurface, Sphere, Surface};

@@ -1,0 +1,125 @@
+//! The look of surfaces and of the ground: light, shadow and smoke's shadow on them.
+
+use super::bricks::Bricks;
+use super::camera::Ray;
+use super::shadow::LightGrid;
+use super::style::{Finish, Ground, Style};
+use super::surface::{Surface, Surfaces};
+use super::vector::{Vec3, add, along, dot, length, scale, smoothstep, sub, unit};
+use crate::color::Rgb;
+
+/// What surfaces need to know to be shaded.
+pub(super) struct Shader<'a, const N: usize> {
+    pub style: &'a Style,
+    pub surfaces: &'a Surfaces<'a>,
+    pub bricks: &'a Bricks,
+    pub lights: &'a LightGrid<N>,
+    /// The middle and the size of everything, in metres.
+    pub middle: Vec3,
+    pub size: f64,
+}
+
+/// The first thing that a ray meets.
+pub(super) struct Hit<'a> {
+    pub distance: f64,
+    what: Option<&'a dyn Surface>,
+}
+
+impl<'a, const N: usize> Shader<'a, N> {
+    /// The first surface along a ray, or the ground.
+    pub fn hit(&self, ray: &Ray, footprint: impl Fn(f64) -> f64) -> Option<Hit<'a>> {
+        let floor = self.style.ground.as_ref().and_then(|ground| {
+            let t = (ground.height - ray.origin[1]) / ray.direction[1];
+            (ray.direction[1] < 0.0 && t > 0.0 && t < self.fade(ground)[1] + length(sub(ray.origin, self.middle)))
+                .then_some(t)
+        });
+        let object = self.surfaces.hit(ray, floor.unwrap_or(f64::INFINITY), footprint);
+        match object {
+            Some((distance, surface)) => Some(Hit { distance, what: Some(surface) }),
+            None => floor.map(|distance| Hit { distance, what: None }),
+        }
+    }
+
+    fn fade(&self, ground: &Ground) -> [f64; 2] {
+        ground.fade.unwrap_or([self.size, 4.0 * self.size])
+    }
+
+    /// Light premultiplied by opacity, and opacity, of what a ray meets.
+    pub fn shade(&self, ray: &Ray, hit: &Hit<'_>, footprint: f64) -> [f32; 4] {
+        let x = along(ray.origin, ray.direction, hit.distance);
+        if let Some(surface) = hit.what {
+            let step = (0.5 * footprint).max(1e-9);
+            let normal = surface.normal(x, step);
+            // Seen from inside, the other side is lit.
+            let normal = if dot(normal, ray.direction) > 0.0 { scale(normal, -1.0) } else { normal };
+            let (lit, _) = self.light(ray, x, normal, surface.finish(x));
+            return [lit[0], lit[1], lit[2], 1.0];
+        }
+        let Some(ground) = &self.style.ground else { return [0.0; 4] };
+        let [from, to] = self.fade(ground);
+        let away = length([x[0] - self.middle[0], 0.0, x[2] - self.middle[2]]);
+        let opacity = 1.0 - smoothstep(from, to, away) as f32;
+        let (lit, bare) = self.light(ray, x, [0.0, 1.0, 0.0], ground.finish);
+        if ground.only_shadow {
+            let luminance = |c: Rgb| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
+            let shadow = 1.0 - (luminance(lit) / luminance(bare).max(1e-9)).clamp(0.0, 1.0);
+            return [0.0, 0.0, 0.0, opacity * shadow];
+        }
+        [lit[0] * opacity, lit[1] * opacity, lit[2] * opacity, opacity]
+    }
+
+    /// Light that a point of a surface sends along the ray, and what it would be without any shadow.
+    fn light(&self, ray: &Ray, x: Vec3, normal: Vec3, finish: Finish) -> (Rgb, Rgb) {
+        let Surround { sky, open } = self.ambient(x, normal);
+        let mut lit: Rgb = std::array::from_fn(|c| finish.color[c] * sky[c] * open);
+        let mut bare: Rgb = std::array::from_fn(|c| finish.color[c] * sky[c]);
+        for (channel, light) in self.style.lights.iter().enumerate() {
+            let (to, far, strength) = light.at(x);
+            let cos = dot(normal, to);
+            if cos <= 0.0 {
+                continue;
+            }
+            let seen = self.surfaces.light_past(x, to, far, light.spread(far));
+            let shadow = if seen > 0.0 { seen * self.lights.past_smoke(self.bricks, channel, x, to, far) } else { 0.0 };
+            let highlight = highlight(finish.roughness, normal, to, ray.direction);
+            for c in 0..3 {
+                let light = strength * light.color[c] * cos as f32 * (finish.color[c] + highlight);
+                lit[c] += shadow * light;
+                bare[c] += light;
+            }
+        }
+        (lit, bare)
+    }
+
+    /// Light from all around, and how much of it reaches a point of a surface.
+    fn ambient(&self, x: Vec3, normal: Vec3) -> Surround {
+        let ambient = &self.style.ambient;
+        let up = 0.5 + 0.5 * normal[1] as f32;
+        let sky = std::array::from_fn(|c| ambient.ground[c] + up * (ambient.sky[c] - ambient.ground[c]));
+        let objects = self.surfaces.openness(x, normal, 0.15 * self.size);
+        let smoke = self.lights.past_smoke(
+            self.bricks,
+            self.style.lights.len(),
+            x,
+            unit(add(normal, [0.0, 1.0, 0.0])).unwrap_or(normal),
+            f64::INFINITY,
+        );
+        Surround { sky, open: (1.0 - ambient.occlusion * (1.0 - objects)) * smoke }
+    }
+}
+
+struct Surround {
+    sky: Rgb,
+    open: f32,
+}
+
+/// The mirrored light of a source, relative to a white matt surface (Blinn and Phong, normalised, with Schlick's
+/// approximation of Fresnel's law for glass and paint).
+fn highlight(roughness: f32, normal: Vec3, to: Vec3, ray: Vec3) -> f32 {
+    let Some(half) = unit(sub(to, ray)) else { return 0.0 };
+    let roughness = f64::from(roughness).max(0.05);
+    let power = 2.0 / roughness.powi(4) - 2.0;
+    let fresnel = 0.04 + 0.96 * (1.0 - dot(half, to).clamp(0.0, 1.0)).powi(5);
+    let shine = (power + 8.0) / 8.0 * dot(half, normal).max(0.0).powf(power.max(0.0));
+    (fresnel * shine * (1.0 - roughness)) as f32
+}

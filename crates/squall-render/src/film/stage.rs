@@ -1,0 +1,284 @@
+//! From a scene to a picture.
+
+use super::bricks::{BRICK, Bricks};
+use super::camera::{Camera, Lens, Ray};
+use super::frame::Frame;
+use super::index::Line;
+use super::march::{March, Marched, Shine, SmokeRay};
+use super::ramp::Emission;
+use super::shading::{Hit, Shader};
+use super::shadow::LightGrid;
+use super::style::{Quality, Style, check_substance};
+use super::surface::{Surface, Surfaces};
+use super::vector::{Vec3, add, clip, length, scale, sub};
+use crate::color::Rgb;
+use crate::image::pattern;
+use crate::plane::RenderError;
+use rayon::prelude::*;
+use squall_core::Volume;
+use squall_core::sample::Isa;
+
+/// One kind of smoke.
+#[derive(Clone, Copy, Debug)]
+pub struct Substance<'a> {
+    /// How much there is; negative values count as none, and so does everything outside of the stored blocks.
+    pub amount: &'a Volume,
+    /// Optical depth per metre for an amount of 1: larger is thicker.
+    pub kappa: f32,
+    /// The colour of the smoke in white light. Where there are several, the mean by optical depth counts.
+    pub albedo: Rgb,
+}
+
+impl<'a> Substance<'a> {
+    /// Pale smoke, of which an amount of 1 is dense in a twentieth of the size of the volume.
+    pub fn new(amount: &'a Volume) -> Self {
+        let size = amount.bounds().map_or(1.0, |(low, high)| {
+            let longest = (0..3).map(|a| i64::from(high[a]) - i64::from(low[a])).max().unwrap_or(1);
+            longest as f64 * amount.spacing
+        });
+        Self { amount, kappa: (40.0 / size) as f32, albedo: [0.88, 0.87, 0.86] }
+    }
+}
+
+/// What is to be seen. All volumes must have the same cells (origin and spacing); each has its own blocks.
+#[derive(Clone, Default)]
+pub struct Scene<'a> {
+    /// Smoke, of one kind or several.
+    pub substances: Vec<Substance<'a>>,
+    /// What glows; [`Style::glow`] says how.
+    pub heat: Option<&'a Volume>,
+    /// Solid objects.
+    pub surfaces: Vec<&'a dyn Surface>,
+}
+
+/// Draws one picture of `size` pixels (width and height). `frame` is its number: the fine grain of smoke is different in
+/// every frame, so that it does not stand still like dirt on the lens.
+pub fn render(
+    scene: &Scene<'_>,
+    style: &Style,
+    camera: &Camera,
+    size: [usize; 2],
+    frame: u64,
+    quality: Quality,
+) -> Result<Frame, RenderError> {
+    Stage::new(scene, style, quality)?.shoot(camera, size, frame)
+}
+
+/// A scene with everything that does not depend on the camera: smoke made ready for rays, and the light in it.
+pub struct Stage<'a> {
+    bricks: Bricks,
+    lights: Lights,
+    surfaces: Surfaces<'a>,
+    emission: Emission,
+    style: Style,
+    quality: Quality,
+    middle: Vec3,
+    size: f64,
+}
+
+/// Grids of different width, so that a few lights do not cost the memory of many.
+enum Lights {
+    Few(LightGrid<4>),
+    Many(LightGrid<8>),
+}
+
+impl<'a> Stage<'a> {
+    /// Prepares a scene.
+    pub fn new(scene: &Scene<'a>, style: &Style, quality: Quality) -> Result<Self, RenderError> {
+        style.check()?;
+        quality.check()?;
+        scene.substances.iter().try_for_each(|s| check_substance(s.kappa, s.albedo))?;
+        let emission = Emission::new(&style.glow);
+        let bricks = Bricks::new(&scene.substances, scene.heat, &style.glow, &emission)?;
+        let surfaces = Surfaces::new(&scene.surfaces);
+        let (spacing, sky) = (quality.light_spacing, quality.sky_directions);
+        // Two more than lights: the sky, and light from below.
+        let lights = if style.lights.len() + 2 <= 4 {
+            Lights::Few(LightGrid::new(&bricks, &surfaces, style, spacing, sky))
+        } else {
+            Lights::Many(LightGrid::new(&bricks, &surfaces, style, spacing, sky))
+        };
+        let (low, high) = match (bricks.bounds(), surfaces.bounds()) {
+            (Some(a), Some(b)) => {
+                (std::array::from_fn(|i| a.0[i].min(b.0[i])), std::array::from_fn(|i| a.1[i].max(b.1[i])))
+            }
+            (a, b) => a.or(b).unwrap_or(([-1.0; 3], [1.0; 3])),
+        };
+        let (middle, size) = (scale(add(low, high), 0.5), length(sub(high, low)));
+        Ok(Self { bricks, lights, surfaces, emission, style: style.clone(), quality, middle, size })
+    }
+
+    /// A box around everything that has an end: lower and upper corner of the smoke that can be seen and of all objects
+    /// with bounds. For [`Camera::framing`].
+    pub fn bounds(&self) -> Option<([f64; 3], [f64; 3])> {
+        let both = [self.bricks.bounds(), self.surfaces.bounds()];
+        both.into_iter().flatten().reduce(|(low, high), (l, h)| {
+            (std::array::from_fn(|a| low[a].min(l[a])), std::array::from_fn(|a| high[a].max(h[a])))
+        })
+    }
+
+    /// Bytes that the smoke and the light in it take.
+    pub fn memory(&self) -> usize {
+        self.bricks.memory()
+            + match &self.lights {
+                Lights::Few(grid) => grid.memory(),
+                Lights::Many(grid) => grid.memory(),
+            }
+    }
+
+    /// Draws one picture; see [`render`].
+    pub fn shoot(&self, camera: &Camera, [width, height]: [usize; 2], frame: u64) -> Result<Frame, RenderError> {
+        let lens = camera.lens(width, height)?;
+        let picture = match &self.lights {
+            Lights::Few(grid) => self.draw(grid, &lens, [width, height], frame),
+            Lights::Many(grid) => self.draw(grid, &lens, [width, height], frame),
+        };
+        Ok(match &self.style.background {
+            Some(background) => picture.over(background),
+            None => picture,
+        })
+    }
+
+    fn draw<const N: usize>(&self, lights: &LightGrid<N>, lens: &Lens, size: [usize; 2], frame: u64) -> Frame {
+        let [width, height] = size;
+        let Self { bricks, surfaces, style, .. } = self;
+        let shader = Shader { style, surfaces, bricks, lights, middle: self.middle, size: self.size };
+        let shine = Shine::new(style, bricks);
+        let isa = Isa::best();
+        let mut rgba = vec![[0.0f32; 4]; width * height];
+        let mut depth = vec![f32::INFINITY; width * height];
+        let rows = rgba.par_chunks_mut(width).zip(depth.par_chunks_mut(width)).enumerate();
+        rows.for_each(|(y, (rgba, depth))| {
+            let mut row = Row::new(width);
+            for sample in 0..self.quality.samples {
+                row.aim(y, sample, frame, self.quality.samples, lens, &shader);
+                let Row { smoke, marched, .. } = &mut row;
+                let (emission, step) = (&self.emission, self.quality.step);
+                isa.run(March { bricks, lights, shine: &shine, emission, step, rays: smoke, out: marched });
+                row.collect(lens, &shader, rgba, depth);
+            }
+            let share = 1.0 / self.quality.samples as f32;
+            rgba.iter_mut().flatten().for_each(|v| *v *= share);
+        });
+        Frame { width, height, rgba, depth }
+    }
+}
+
+/// One ray for each pixel of a row.
+struct Row<'a> {
+    rays: Vec<Ray>,
+    hits: Vec<Option<Hit<'a>>>,
+    smoke: Vec<SmokeRay>,
+    /// Metres from the start of each ray to where its part in the smoke is counted from.
+    before: Vec<f64>,
+    marched: Vec<Marched>,
+}
+
+impl<'a> Row<'a> {
+    fn new(width: usize) -> Self {
+        Self {
+            rays: Vec::with_capacity(width),
+            hits: Vec::with_capacity(width),
+            smoke: Vec::with_capacity(width),
+            before: Vec::with_capacity(width),
+            marched: vec![Marched::NOTHING; width],
+        }
+    }
+
+    /// Points the rays and finds the surfaces that they meet.
+    fn aim<const N: usize>(
+        &mut self,
+        y: usize,
+        sample: u32,
+        frame: u64,
+        samples: u32,
+        lens: &Lens,
+        shader: &Shader<'a, N>,
+    ) {
+        self.rays.clear();
+        self.hits.clear();
+        self.smoke.clear();
+        self.before.clear();
+        let bricks = shader.bricks;
+        for x in 0..self.marched.len() {
+            let [u, v] = place_in_pixel(x, y, sample, samples);
+            let ray = lens.ray(x as f64 + u, y as f64 + v);
+            let hit = shader.hit(&ray, |t| lens.footprint(t));
+            let far = hit.as_ref().map_or(f64::INFINITY, |hit| hit.distance);
+            let part = bricks.part_inside(&ray, far);
+            self.before.push(part.map_or(0.0, |part| part.0));
+            self.smoke.push(part.map(|part| (part.1, start_of_steps(x, y, sample, frame))));
+            self.rays.push(ray);
+            self.hits.push(hit);
+        }
+    }
+
+    /// Puts the light of smoke and surfaces together, and adds it to the pixels.
+    fn collect<const N: usize>(&self, lens: &Lens, shader: &Shader<'a, N>, rgba: &mut [[f32; 4]], depth: &mut [f32]) {
+        for (x, marched) in self.marched.iter().enumerate() {
+            let mut color = marched.color;
+            let mut through = marched.through;
+            let mut distance = self.before[x] + f64::from(marched.half_way) * shader.bricks.spacing;
+            if let Some(hit) = self.hits[x].as_ref().filter(|_| through > 0.0) {
+                let [r, g, b, a] = shader.shade(&self.rays[x], hit, lens.footprint(hit.distance));
+                (0..3).for_each(|c| color[c] += through * [r, g, b][c]);
+                through *= 1.0 - a;
+                if a > 0.5 {
+                    distance = distance.min(hit.distance);
+                }
+            }
+            (0..3).for_each(|c| rgba[x][c] += color[c]);
+            rgba[x][3] += 1.0 - through;
+            depth[x] = depth[x].min(distance as f32);
+        }
+    }
+}
+
+/// Where in a pixel a ray goes through: its middle if it is the only one, else evenly spread in both directions
+/// (Hammersley's points, shifted differently in every pixel).
+fn place_in_pixel(x: usize, y: usize, sample: u32, samples: u32) -> [f64; 2] {
+    if samples == 1 {
+        return [0.5; 2];
+    }
+    let shift = |k: usize| f64::from(pattern(x + 131 * k, y + 61 * k));
+    let u = (f64::from(sample) + 0.5) / f64::from(samples) + shift(1);
+    let v = f64::from(sample.reverse_bits()) / 4_294_967_296.0 + shift(2);
+    [u % 1.0, v % 1.0]
+}
+
+/// How far into its first step a ray starts: different for neighbours, for the rays of a pixel and for frames.
+fn start_of_steps(x: usize, y: usize, sample: u32, frame: u64) -> f32 {
+    let turn = (frame % 64) as usize;
+    let golden = 0.618_034 * sample as f32;
+    (pattern(x + 47 * turn, y + 17 * turn) + golden) % 1.0
+}
+
+impl Bricks {
+    /// From metres to cells.
+    pub(super) fn local(&self, x: Vec3) -> Vec3 {
+        scale(sub(x, self.origin), 1.0 / self.spacing)
+    }
+
+    /// From a cell of a brick to metres.
+    pub(super) fn world(&self, brick: usize, cell: [usize; 3]) -> Vec3 {
+        let place = self.places[brick];
+        std::array::from_fn(|a| self.origin[a] + (f64::from(place[a]) * BRICK as f64 + cell[a] as f64) * self.spacing)
+    }
+
+    /// The part of a ray in the box of all bricks, before `far`: metres to its start, and the part itself.
+    fn part_inside(&self, ray: &Ray, far: f64) -> Option<(f64, Line)> {
+        let high = self.index.size.map(|n| f64::from(n) * BRICK as f64);
+        let origin = self.local(ray.origin);
+        let (enter, leave) = clip(origin, ray.direction, [0.0; 3], high)?;
+        let (enter, leave) = (enter.max(0.0), leave.min(far / self.spacing));
+        // From here on in single precision, counted from where the box begins.
+        let start: Vec3 = std::array::from_fn(|a| origin[a] + enter * ray.direction[a]);
+        let line = Line::new(start.map(|v| v as f32), ray.direction.map(|v| v as f32), 0.0, (leave - enter) as f32);
+        (leave > enter).then_some((enter * self.spacing, line))
+    }
+
+    /// The line from a place in metres, as far as it is in the box of all bricks.
+    pub(super) fn line(&self, x: Vec3, direction: Vec3, far: f64) -> Option<Line> {
+        self.part_inside(&Ray { origin: x, direction }, far).map(|part| part.1)
+    }
+}

@@ -1,0 +1,163 @@
+//! The files that a scene names: only those below one folder, or those that Squall carries along. A scene from somewhere
+//! else must not be able to read whatever lies on this machine.
+
+use std::path::{Component, Path, PathBuf};
+
+use squall_core::shape::TriangleMesh;
+
+/// Largest file that is read.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Where the files are that a scene may name.
+#[derive(Clone, Debug, Default)]
+pub struct Assets {
+    root: Option<PathBuf>,
+    embedded: &'static [(&'static str, &'static [u8])],
+}
+
+/// Why a file cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AssetError {
+    /// The scene was not read from a folder.
+    #[error("this scene has no folder that `{0}` could be in")]
+    NoFolder(String),
+    /// It is not a name of a file below the folder.
+    #[error("`{0}` leads out of the folder of the scene")]
+    Outside(String),
+    /// There is no such file, or it cannot be read.
+    #[error("{} cannot be read: {source}", .path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is a folder, a device or a pipe.
+    #[error("{} is not a file", .0.display())]
+    NotAFile(PathBuf),
+    /// It is not what it should be.
+    #[error("{name}: {reason}")]
+    Content {
+        /// Which file.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It is larger than any mesh should be.
+    #[error("{} has {size} bytes; at most {MAX_BYTES} are read", .path.display())]
+    TooLarge {
+        /// Which file.
+        path: PathBuf,
+        /// Its size.
+        size: u64,
+    },
+}
+
+impl AssetError {
+    /// What can be done about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            AssetError::NoFolder(_) => "name the folder with --asset-root",
+            AssetError::Outside(_) => {
+                "files are named relative to the folder of the scene, without `..`, and links must not leave it; \
+                 --asset-root names another folder"
+            }
+            AssetError::Unreadable { .. } => "files are looked for in the folder of the scene, or in --asset-root",
+            AssetError::NotAFile(_) => "name a file",
+            AssetError::Content { .. } => "meshes are OBJ, PLY, STL or glTF files",
+            AssetError::TooLarge { .. } => "use a mesh with fewer triangles",
+        }
+    }
+}
+
+impl Assets {
+    /// No files at all.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The files below a folder.
+    pub fn folder(root: impl Into<PathBuf>) -> Self {
+        Self { root: Some(root.into()), embedded: &[] }
+    }
+
+    /// Files that are part of the program: names and contents.
+    pub fn embedded(files: &'static [(&'static str, &'static [u8])]) -> Self {
+        Self { root: None, embedded: files }
+    }
+
+    /// The content of a file.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>, AssetError> {
+        if let Some((_, bytes)) = self.embedded.iter().find(|(file, _)| *file == name) {
+            return Ok(bytes.to_vec());
+        }
+        let below = |c: Component<'_>| matches!(c, Component::Normal(_) | Component::CurDir);
+        if name.is_empty() || name.contains("://") || !Path::new(name).components().all(below) {
+            return Err(AssetError::Outside(name.to_owned()));
+        }
+        let Some(root) = &self.root else { return Err(AssetError::NoFolder(name.to_owned())) };
+        let path = root.join(name);
+        let failed = |source| AssetError::Unreadable { path: path.clone(), source };
+        let real = path.canonicalize().map_err(failed)?;
+        let root = root.canonicalize().map_err(failed)?;
+        if !real.starts_with(&root) {
+            return Err(AssetError::Outside(name.to_owned()));
+        }
+        // Opening a pipe would wait for ever.
+        let about = real.metadata().map_err(failed)?;
+        if !about.is_file() {
+            return Err(AssetError::NotAFile(path));
+        }
+        if about.len() > MAX_BYTES {
+            return Err(AssetError::TooLarge { path, size: about.len() });
+        }
+        std::fs::read(&real).map_err(failed)
+    }
+}
+
+/// A mesh, and a fingerprint of its file.
+pub(crate) fn load_mesh(assets: &Assets, name: &str) -> Result<(TriangleMesh, u64), AssetError> {
+    let bytes = assets.read(name)?;
+    let wrong = |reason: String| AssetError::Content { name: name.to_owned(), reason };
+    let mesh = parse_mesh(name, &bytes).map_err(wrong)?;
+    mesh.check().map_err(|e| wrong(e.to_string()))?;
+    Ok((mesh, fingerprint(&bytes)))
+}
+
+fn parse_mesh(_name: &str, _bytes: &[u8]) -> Result<TriangleMesh, String> {
+    Err("not yet".into())
+}
+
+/// FNV-1a: the same on every machine and in every version, and collisions by accident are all it must avoid.
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_below_the_folder_are_read() {
+        let folder = std::env::temp_dir().join(format!("squall-assets-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("scene/meshes")).unwrap();
+        std::fs::write(folder.join("secret"), b"secret").unwrap();
+        std::fs::write(folder.join("scene/meshes/a.ply"), b"ply").unwrap();
+        let assets = Assets::folder(folder.join("scene"));
+        assert_eq!(assets.read("meshes/a.ply").unwrap(), b"ply");
+        let absolute = folder.join("secret").display().to_string();
+        for name in ["../secret", "meshes/../../secret", &absolute, "", "https://example.org/a.ply"] {
+            assert!(matches!(assets.read(name), Err(AssetError::Outside(_))), "{name}");
+        }
+        assert!(matches!(assets.read("meshes"), Err(AssetError::NotAFile(_))));
+        assert!(matches!(assets.read("b.ply"), Err(AssetError::Unreadable { .. })));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(folder.join("secret"), folder.join("scene/link")).unwrap();
+            assert!(matches!(assets.read("link"), Err(AssetError::Outside(_))));
+        }
+        assert!(matches!(Assets::none().read("a.ply"), Err(AssetError::NoFolder(_))));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,201 @@
+//! Pictures taken by a camera: smoke, fire and objects in one light.
+
+use squall_core::{Shape, Simulation, Volume};
+use squall_render::color::{Background, from_srgb8};
+use squall_render::film::{
+    Ambient, Camera, Finish, Frame, Glow, Ground, Light, Orbit, OrbitKey, Projection, Quality, Ramp, Scatter, Scene,
+    ShapeSurface, Source, Stage, Style, Substance, Surface,
+};
+use squall_render::{RenderError, Rgb};
+
+use super::color_map;
+use crate::build::{BuildError, shape};
+use crate::setup::{self, Film, LightSource, Setup, Show};
+
+/// What is to be seen at one time: the substances that are shown, in order, and the one that glows.
+#[derive(Clone, Debug, Default)]
+pub struct Volumes {
+    /// One for each name of [`FilmPainter::substances`].
+    pub substances: Vec<Volume>,
+    /// That of [`FilmPainter::heat`].
+    pub heat: Option<Volume>,
+}
+
+/// Takes pictures of 3D scenes as `[camera]`, `[[light]]`, `[render]` and `[[object]]` say.
+pub struct FilmPainter {
+    /// Names of the substances that are shown, and their colours.
+    shown: Vec<(String, Rgb)>,
+    heat: Option<String>,
+    thickness: f32,
+    objects: Vec<(Box<dyn Shape<3>>, Finish)>,
+    style: Style,
+    quality: Quality,
+    camera: CameraPath,
+    size: [usize; 2],
+}
+
+impl FilmPainter {
+    /// A painter for the scene.
+    pub fn new(setup: &Setup, film: &Film) -> Result<Self, BuildError> {
+        let r = &film.render;
+        let color = |index: usize| (setup.substances[index].name.clone(), from_srgb8(setup.substances[index].color));
+        let shown = match setup.picture.show {
+            Show::Substance(index) => vec![(setup.substances[index].name.clone(), from_srgb8(r.color))],
+            // Heat is not seen but by its glow.
+            _ => (0..setup.substances.len())
+                .filter(|&i| setup.smoke.is_none() || i != setup::TEMPERATURE)
+                .map(color)
+                .collect(),
+        };
+        // Finer than the simulation sees them: pictures show edges.
+        let resolution = 0.5 * setup.grid.spacing()[0];
+        let mut objects = Vec::new();
+        for object in setup.objects.iter().filter(|o| o.visible) {
+            let finish = Finish { color: from_srgb8(object.color), roughness: object.roughness as f32 };
+            objects.push((shape::moving::<3>(&object.shape, &object.motion, resolution)?, finish));
+        }
+        let quality = match r.quality {
+            setup::Quality::Preview => Quality::PREVIEW,
+            setup::Quality::Final => Quality::FINAL,
+        };
+        Ok(Self {
+            shown,
+            heat: r.glow.as_ref().map(|g| setup.substances[g.substance].name.clone()),
+            thickness: (r.thickness * setup.picture.opacity) as f32,
+            objects,
+            style: style(setup, film),
+            quality: Quality { samples: r.samples, ..quality },
+            camera: CameraPath::new(setup, &film.camera),
+            size: [setup.output.width as usize, setup.output.height as usize],
+        })
+    }
+
+    /// Names of the substances that are shown.
+    pub fn substances(&self) -> impl Iterator<Item = &str> {
+        self.shown.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The name of the substance that glows.
+    pub fn heat(&self) -> Option<&str> {
+        self.heat.as_deref()
+    }
+
+    /// What a simulation shows now.
+    pub fn volumes(&self, sim: &dyn Simulation) -> Volumes {
+        let volume = |name: &str| {
+            let mut out = Volume::default();
+            // A setup names only fields that exist.
+            sim.volume(name, 0, &mut out);
+            out
+        };
+        Volumes { substances: self.substances().map(volume).collect(), heat: self.heat().map(volume) }
+    }
+
+    /// Takes the picture of a frame at a time, in seconds.
+    pub fn shoot(&mut self, volumes: &Volumes, time: f64, frame: u64) -> Result<Frame, RenderError> {
+        for (shape, _) in &mut self.objects {
+            shape.prepare(time);
+        }
+        let surfaces: Vec<ShapeSurface<'_>> =
+            self.objects.iter().map(|(shape, finish)| ShapeSurface { shape, time, finish: *finish }).collect();
+        let substances = volumes.substances.iter().zip(&self.shown);
+        let scene = Scene {
+            substances: substances
+                .map(|(amount, &(_, albedo))| Substance { amount, kappa: self.thickness, albedo })
+                .collect(),
+            heat: volumes.heat.as_ref(),
+            surfaces: surfaces.iter().map(|s| s as &dyn Surface).collect(),
+        };
+        let stage = Stage::new(&scene, &self.style, self.quality)?;
+        stage.shoot(&self.camera.at(time)?, self.size, frame)
+    }
+}
+
+fn style(setup: &Setup, film: &Film) -> Style {
+    let r = &film.render;
+    let light = |l: &setup::Light| Light {
+        source: match l.source {
+            LightSource::Sun(towards) => Source::Directional(towards),
+            LightSource::Point(position) => Source::Point(position),
+        },
+        color: from_srgb8(l.color),
+        intensity: l.strength as f32,
+        size: l.size,
+    };
+    let glow = r.glow.as_ref().map_or_else(Glow::default, |g| Glow {
+        ramp: match &g.colors {
+            None => Ramp::Blackbody(g.kelvin.map(|k| k as f32)),
+            // Its name was found to be one when the scene was read.
+            Some(map) => color_map(map).map_or(Ramp::Blackbody([700.0, 2300.0]), Ramp::Map),
+        },
+        range: g.range.map(|v| v as f32),
+        strength: g.strength as f32,
+    });
+    let [top, bottom] = setup.picture.background.map(from_srgb8);
+    Style {
+        scatter: Scatter { anisotropy: r.anisotropy as f32, softness: r.softness as f32 },
+        glow,
+        lights: film.lights.iter().map(light).collect(),
+        ambient: Ambient { sky: from_srgb8(r.sky), ground: from_srgb8(r.below), occlusion: r.occlusion as f32 },
+        ground: r.ground.as_ref().map(|g| Ground {
+            height: g.height,
+            finish: Finish { color: from_srgb8(g.color), roughness: g.roughness as f32 },
+            fade: g.fade,
+            only_shadow: g.only_shadow,
+        }),
+        background: (!r.transparent).then_some(Background { bottom, top }),
+    }
+}
+
+/// Where the camera is at any time.
+struct CameraPath {
+    keys: Vec<OrbitKey>,
+    turntable: Option<f64>,
+    orthographic: bool,
+}
+
+impl CameraPath {
+    fn new(setup: &Setup, camera: &setup::Camera) -> Self {
+        let low: [f64; 3] = std::array::from_fn(|a| setup.grid.origin[a]);
+        let high: [f64; 3] = std::array::from_fn(|a| low[a] + setup.grid.size[a]);
+        let aspect = f64::from(setup.output.width) / f64::from(setup.output.height);
+        let key = |k: &setup::CameraKey| {
+            // On a turntable the box must be seen whole from all sides.
+            let views = if camera.turntable.is_some() { 24 } else { 1 };
+            let framing = (0..views).map(|i| {
+                let yaw = k.yaw + 360.0 * f64::from(i) / f64::from(views);
+                let framed = Camera::framing(low, high, yaw, k.pitch, k.fov, aspect, camera.margin);
+                let way: [f64; 3] = std::array::from_fn(|a| framed.position[a] - framed.target[a]);
+                way.iter().map(|v| v * v).sum::<f64>().sqrt()
+            });
+            OrbitKey {
+                time: k.time,
+                yaw: k.yaw,
+                pitch: k.pitch,
+                distance: k.distance.unwrap_or_else(|| framing.fold(0.0, f64::max)),
+                target: k.target,
+                fov: k.fov,
+                roll: k.roll,
+            }
+        };
+        Self {
+            keys: camera.keys.iter().map(key).collect(),
+            turntable: camera.turntable,
+            orthographic: camera.orthographic,
+        }
+    }
+
+    fn at(&self, time: f64) -> Result<Camera, RenderError> {
+        let mut keys = self.keys.clone();
+        if let Some(seconds) = self.turntable {
+            keys.iter_mut().for_each(|key| key.yaw += 360.0 * time / seconds);
+        }
+        let camera = Orbit::new(keys)?.camera(time);
+        let (Projection::Perspective { fov }, true) = (camera.projection, self.orthographic) else {
+            return Ok(camera);
+        };
+        let way: f64 = (0..3).map(|a| (camera.position[a] - camera.target[a]).powi(2)).sum();
+        let height = 2.0 * way.sqrt() * (0.5 * fov).to_radians().tan();
+        Ok(Camera { projection: Projection::Orthographic { height }, ..camera })
+    }
+}

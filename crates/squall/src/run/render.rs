@@ -1,0 +1,129 @@
+//! Pictures of a finished run, taken again: from its volumes, with another camera, light or style, without simulating.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use squall_core::Volume;
+use squall_io::{OutputFolder, VdbValues, read_vdb};
+
+use super::report::{Event, Observer, Outcome, RunError, Summary};
+use super::simulate::finish;
+use super::writer::{Frame, Writer, Written};
+use super::{CancelToken, FRAMES, RunOptions, SCENE, VOLUMES, frames, lock, make_movie, movie_path, remove};
+use crate::picture::{FilmPainter, Picture, Volumes};
+use crate::setup::{Movie, Setup};
+use crate::{Assets, Scene};
+
+/// Draws the frames of the run in folder `run` anew, into `options.out`. Frames that are there already are kept.
+pub fn render(
+    setup: &Setup,
+    run: &Path,
+    assets: &Assets,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+    cancel: &CancelToken,
+) -> Result<Summary, RunError> {
+    let start = Instant::now();
+    let Some(film) = &setup.film else { return Err(RunError::NoVolumes { folder: run.to_owned() }) };
+    same_physics(setup, run, assets)?;
+    let last = u64::from(setup.time.frames);
+    if let Some(missing) = frames(setup, last).map(|k| volume_path(run, k)).find(|path| !path.exists()) {
+        return Err(match volume_path(run, 1).exists() {
+            true => RunError::MissingFrame { path: missing },
+            false => RunError::NoVolumes { folder: run.to_owned() },
+        });
+    }
+    let _lock = lock(&options.out)?;
+    let hash = setup.hash().into();
+    let folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, &[FRAMES], options.start)?;
+    let first = folder.manifest().frames_done.max(u64::from(!setup.time.include_start));
+    let mut summary = Summary::new(setup, &folder, (first > 1).then(|| first - 1));
+    if first > last {
+        summary.outcome = Outcome::AlreadyDone;
+    } else {
+        remove(&movie_path(&folder, setup, options))?;
+        observer.event(&Event::Started { first: first.max(1), last, resumed_from: summary.resumed_from });
+    }
+    let mut painter = FilmPainter::new(setup, film)?;
+    let mut writer = Writer::new(folder);
+    let mut failed = None;
+    for number in first..=last {
+        if cancel.is_cancelled() {
+            summary.outcome = Outcome::Cancelled;
+            break;
+        }
+        match draw(setup, run, &mut painter, number) {
+            Ok(frame) => {
+                observer.event(&Event::Picture { frame: number, image: frame.pixels.image() });
+                if writer.send(frame).is_err() {
+                    break;
+                }
+            }
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+        summary.frames = number;
+        tell(writer.news(), observer);
+    }
+    // A writer's error is told by `finish`.
+    let (folder, news) = writer.finish()?;
+    tell(news, observer);
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if summary.outcome != Outcome::Cancelled {
+        summary.movie = make_movie(setup, options, &folder, observer, cancel)?;
+        if cancel.is_cancelled() && summary.movie.is_none() && setup.output.movie != Movie::None {
+            summary.outcome = Outcome::Cancelled;
+        }
+    }
+    summary.seconds = start.elapsed().as_secs_f64();
+    summary.peak_memory = super::peak_memory();
+    Ok(summary)
+}
+
+fn tell(news: Vec<Written>, observer: &mut dyn Observer) {
+    for Written { frame, path } in news {
+        observer.event(&Event::Frame { frame, path: &path });
+    }
+}
+
+fn volume_path(run: &Path, frame: u64) -> PathBuf {
+    run.join(format!("{VOLUMES}_{frame:04}.vdb"))
+}
+
+/// Volumes belong to the scene that they were computed by: only its looks may change.
+fn same_physics(setup: &Setup, run: &Path, assets: &Assets) -> Result<(), RunError> {
+    let path = run.join(SCENE);
+    let text = std::fs::read_to_string(&path).map_err(|_| RunError::NoVolumes { folder: run.to_owned() })?;
+    let parsed = Scene::parse(&path.display().to_string(), &text, &[]);
+    let before = parsed.and_then(|scene| scene.with_assets(assets.clone()).setup());
+    match before {
+        Ok((before, _)) if before.physics_hash() == setup.physics_hash() => Ok(()),
+        _ => Err(RunError::OtherPhysics { folder: run.to_owned() }),
+    }
+}
+
+fn draw(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -> Result<Frame, RunError> {
+    let path = volume_path(run, number);
+    let mut grids = read_vdb(&path)?.grids;
+    let mut take = |name: &str| -> Result<Volume, RunError> {
+        let missing = || RunError::NoField { path: path.clone(), name: name.to_owned() };
+        let found = grids.iter().position(|grid| grid.name == name).ok_or_else(missing)?;
+        match &mut grids[found].values {
+            // The substance that is shown may also be the one that glows.
+            VdbValues::Scalar(volume) => Ok(volume.clone()),
+            VdbValues::Vector(_) => Err(missing()),
+        }
+    };
+    let names: Vec<String> = painter.substances().map(str::to_owned).collect();
+    let substances = names.iter().map(|name| take(name)).collect::<Result<Vec<_>, _>>()?;
+    let heat = painter.heat().map(str::to_owned).map(|name| take(&name)).transpose()?;
+    let time = number as f64 / setup.time.fps;
+    let shot = painter.shoot(&Volumes { substances, heat }, time, number)?;
+    let (pixels, exr) = finish(setup, Picture::Film(shot));
+    let fps = setup.time.fps;
+    Ok(Frame { number, pixels, exr, volumes: Vec::new(), half: true, time, fps, fields: Vec::new() })
+}
