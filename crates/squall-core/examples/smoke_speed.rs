@@ -11,7 +11,12 @@ fn main() {
     let what = args.first().map_or("box", String::as_str);
     let n: usize = args.get(1).map_or(128, |n| n.parse().expect("cells"));
     let threads: usize = args.get(2).map_or(1, |n| n.parse().expect("threads"));
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().expect("threads");
+    // From inside the pool: from outside, every parallel loop would wake it up.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    pool.install(|| measure(what, n));
+}
+
+fn measure(what: &str, n: usize) {
     let mut grid = Grid::<3>::walled([n; 3], Side::Open);
     if what == "free" {
         grid.axes = [Axis::Unbounded; 3];
