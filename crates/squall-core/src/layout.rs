@@ -376,6 +376,115 @@ impl<const D: usize> Tiles<D> {
     }
 }
 
+/// A row and what lies beside it, as places in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beside<const D: usize> {
+    /// Number of the row.
+    pub number: usize,
+    /// Its first cell.
+    pub here: usize,
+    /// The first cells of the rows beside it; along x of the same row, shifted by one cell, which on tiles is right for
+    /// all cells but one.
+    pub below: [usize; D],
+    pub above: [usize; D],
+    /// The cells before its first and behind its last one.
+    pub ends: [usize; 2],
+}
+
+/// Walks along rows by steps, which is cheaper than to look up each of them.
+pub(crate) struct Walk<'a, const D: usize> {
+    layout: &'a Layout<D>,
+    number: usize,
+    end: usize,
+    here: usize,
+    /// Index of the row within its box or tile.
+    local: [usize; D],
+    slot: u32,
+    /// How far from a cell at the rim of the box or tile the cells beside it are; for x from the first cell of the row.
+    beyond: [[isize; 2]; D],
+}
+
+impl<'a, const D: usize> Walk<'a, D> {
+    pub fn new(layout: &'a Layout<D>, rows: std::ops::Range<usize>) -> Self {
+        let first = layout.row(rows.start);
+        let mut local = [0; D];
+        for a in 1..D {
+            local[a] = first.index[a].rem_euclid(layout.cells[a] as isize) as usize;
+        }
+        let (number, end) = (rows.start, rows.end);
+        let mut walk = Walk { layout, number, end, here: first.start, local, slot: first.slot, beyond: [[0; 2]; D] };
+        walk.enter();
+        walk
+    }
+
+    /// Looks up what lies around a box or tile.
+    #[inline(always)]
+    fn enter(&mut self) {
+        let Layout { cells, stride, tiles, .. } = self.layout;
+        for a in 0..D {
+            let (step, across) = (stride[a] as isize, ((cells[a] - 1) * stride[a]) as isize);
+            self.beyond[a] = match tiles.as_deref() {
+                None => [-step, if a == 0 { across + step } else { step }],
+                Some(tiles) => {
+                    let tile = cells[0].pow(D as u32) as isize;
+                    let to = |upper| (tiles.beside(self.slot, a, upper) as isize - self.slot as isize) * tile;
+                    [to(false) + across, if a == 0 { to(true) } else { to(true) - across }]
+                }
+            };
+        }
+    }
+
+    /// The first cell and the number of cells of the next stretch of memory without ghosts: a row of a box, or all the
+    /// tiles that are left.
+    #[inline(always)]
+    pub fn stretch(&mut self) -> Option<(usize, usize)> {
+        if self.layout.tiles.is_none() {
+            let n = self.layout.cells[0];
+            return self.next().map(|row| (row.here, n));
+        }
+        let rows = self.end - self.number;
+        self.number = self.end;
+        (rows > 0).then_some((self.here, rows * self.layout.cells[0]))
+    }
+
+    #[inline(always)]
+    pub fn next(&mut self) -> Option<Beside<D>> {
+        if self.number == self.end {
+            return None;
+        }
+        let Layout { cells, stride, .. } = self.layout;
+        let here = self.here;
+        let (mut below, mut above) = ([here - 1; D], [here + 1; D]);
+        for a in 1..D {
+            let step = stride[a] as isize;
+            let down = if self.local[a] == 0 { self.beyond[a][0] } else { -step };
+            let up = if self.local[a] + 1 == cells[a] { self.beyond[a][1] } else { step };
+            below[a] = here.wrapping_add_signed(down);
+            above[a] = here.wrapping_add_signed(up);
+        }
+        let ends = self.beyond[0].map(|by| here.wrapping_add_signed(by));
+        let row = Beside { number: self.number, here, below, above, ends };
+
+        self.number += 1;
+        for a in 1..D {
+            self.local[a] += 1;
+            self.here += stride[a];
+            if self.local[a] < cells[a] {
+                return Some(row);
+            }
+            self.local[a] = 0;
+            self.here -= cells[a] * stride[a];
+        }
+        // The next tile, if there is one: a box ends here.
+        if self.number < self.end {
+            self.here += cells[0].pow(D as u32);
+            self.slot += 1;
+            self.enter();
+        }
+        Some(row)
+    }
+}
+
 /// Coordinates of tiles lie within this far of zero: 2^20 tiles are 16 million cells.
 const REACH: i64 = 1 << 20;
 

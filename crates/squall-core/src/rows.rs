@@ -3,6 +3,8 @@
 //! Work is halved again and again at places that depend on the grid alone. Loops that write give each row to exactly
 //! one task; reductions combine their halves in that fixed tree. Nothing is allocated.
 
+use std::ops::Range;
+
 use crate::Real;
 use crate::field::Field;
 use crate::layout::{HALO, Layout, Row};
@@ -166,65 +168,73 @@ fn fold<const D: usize, A: Send>(
     combine(lo, hi)
 }
 
-/// Calls `f(number of the row, row, slices)` for every x-row of fields that share one shape, in parallel.
+/// Calls `f(number of the row, row, its item, slices)` for every x-row of fields that share one shape, in parallel.
+/// `items` holds something for each row.
+pub(crate) fn with_items<const D: usize, const K: usize, T: Copy + Default + Send + Sync, I: Send>(
+    fields: [&mut Field<D, T>; K],
+    items: &mut [I],
+    f: impl Fn(usize, Row<'_, D>, &mut I, [&mut [T]; K]) + Sync,
+) {
+    let layout = fields[0].layout().clone();
+    let n = layout.cells()[0];
+    let each_row = |rows: Range<usize>, base: usize, mut slices: [&mut [T]; K], items: &mut [I]| {
+        for (r, item) in rows.zip(items) {
+            let row = layout.row(r);
+            let at = row.start - base;
+            f(r, row, item, slices.each_mut().map(|s| &mut s[at..at + n]));
+        }
+    };
+    sweep(&layout, fields, items, &each_row, &|(), ()| ());
+}
+
+/// [`with_items`] without items.
 pub(crate) fn numbered<const D: usize, const K: usize, T: Copy + Default + Send + Sync>(
     fields: [&mut Field<D, T>; K],
     f: impl Fn(usize, Row<'_, D>, [&mut [T]; K]) + Sync,
 ) {
     let mut nothing = vec![(); fields[0].layout().rows()];
-    with_items(fields, &mut nothing, |r, row, _, slices| f(r, row, slices), |(), ()| ());
+    with_items(fields, &mut nothing, |r, row, _, slices| f(r, row, slices));
 }
 
-/// [`numbered`], and the sum of what `f` returns, in a fixed tree.
-pub(crate) fn summed<const D: usize, const K: usize, T: Copy + Default + Send + Sync>(
+/// Calls `f(numbers of the rows, place of the slices, slices)` for blocks of rows of fields that share one shape, in
+/// parallel, and adds up the results in a fixed tree. The slices begin with the first row of the block; the place is that
+/// of their first value among all values of the field.
+pub(crate) fn blocks<const D: usize, const K: usize, T: Copy + Default + Send + Sync>(
     fields: [&mut Field<D, T>; K],
-    f: impl Fn(usize, Row<'_, D>, [&mut [T]; K]) -> f64 + Sync,
+    f: impl Fn(Range<usize>, usize, [&mut [T]; K]) -> f64 + Sync,
 ) -> f64 {
-    let mut nothing = vec![(); fields[0].layout().rows()];
-    with_items(fields, &mut nothing, |r, row, _, slices| f(r, row, slices), |a, b| a + b)
+    let layout = fields[0].layout().clone();
+    let mut nothing = vec![(); layout.rows()];
+    sweep(&layout, fields, &mut nothing, &|rows, base, slices, _| f(rows, base, slices), &|a, b| a + b)
 }
 
-/// Calls `f(number of the row, row, its item, slices)` for every x-row of fields that share one shape, in parallel, and
-/// combines the results in a fixed tree. `items` holds something for each row.
-pub(crate) fn with_items<const D: usize, const K: usize, T: Copy + Default + Send + Sync, I: Send, A: Send>(
+fn sweep<const D: usize, const K: usize, T: Copy + Default + Send + Sync, I: Send, A: Send>(
+    layout: &Layout<D>,
     fields: [&mut Field<D, T>; K],
     items: &mut [I],
-    f: impl Fn(usize, Row<'_, D>, &mut I, [&mut [T]; K]) -> A + Sync,
-    combine: impl Fn(A, A) -> A + Sync,
+    f: &(impl Fn(Range<usize>, usize, [&mut [T]; K], &mut [I]) -> A + Sync),
+    combine: &(impl Fn(A, A) -> A + Sync),
 ) -> A {
-    let layout = fields[0].layout().clone();
-    assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
+    assert!(fields.iter().all(|f| f.layout() == layout), "fields of one shape");
     assert_eq!(items.len(), layout.rows(), "one item for each row");
     let first = layout.first();
-    let slices = fields.map(|f| &mut f.data_mut()[first..]);
-    sweep(&layout, 0, slices, items, &f, &combine)
+    sweep_part(layout, 0, fields.map(|f| &mut f.data_mut()[first..]), items, f, combine)
 }
 
-fn sweep<const D: usize, const K: usize, T: Send, I: Send, A: Send>(
+fn sweep_part<const D: usize, const K: usize, T: Send, I: Send, A: Send>(
     layout: &Layout<D>,
     begin: usize,
     slices: [&mut [T]; K],
     items: &mut [I],
-    f: &(impl Fn(usize, Row<'_, D>, &mut I, [&mut [T]; K]) -> A + Sync),
+    f: &(impl Fn(Range<usize>, usize, [&mut [T]; K], &mut [I]) -> A + Sync),
     combine: &(impl Fn(A, A) -> A + Sync),
 ) -> A {
-    let nx = layout.cells()[0];
+    let end = begin + items.len();
     let base = layout.row(begin).start;
-    if items.len() <= grain_rows(nx) {
-        let mut slices = slices;
-        let mut call = |r: usize, item: &mut I| {
-            let row = layout.row(r);
-            let at = row.start - base;
-            f(r, row, item, slices.each_mut().map(|s| &mut s[at..at + nx]))
-        };
-        let (first, others) = items.split_first_mut().expect("a layout has rows");
-        let mut result = call(begin, first);
-        for (i, item) in others.iter_mut().enumerate() {
-            result = combine(result, call(begin + 1 + i, item));
-        }
-        return result;
+    if items.len() <= grain_rows(layout.cells()[0]) {
+        return f(begin..end, base, slices, items);
     }
-    let middle = middle(layout, begin, begin + items.len());
+    let middle = middle(layout, begin, end);
     let cut = layout.row(middle).start - base;
     let (low_items, high_items) = items.split_at_mut(middle - begin);
     let mut halves = slices.map(|s| {
@@ -234,8 +244,8 @@ fn sweep<const D: usize, const K: usize, T: Send, I: Send, A: Send>(
     let high = halves.each_mut().map(|h| h.1.take().unwrap_or_default());
     let low = halves.map(|h| h.0);
     let (low, high) = rayon::join(
-        || sweep(layout, begin, low, low_items, f, combine),
-        || sweep(layout, middle, high, high_items, f, combine),
+        || sweep_part(layout, begin, low, low_items, f, combine),
+        || sweep_part(layout, middle, high, high_items, f, combine),
     );
     combine(low, high)
 }

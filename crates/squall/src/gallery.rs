@@ -38,6 +38,11 @@ const ALL: &[GalleryScene] = scenes! {
     "stirred_box"
     "turbulence"
     "vortex_street"
+    "around_a_ball"
+    "burst"
+    "candle"
+    "ground_fog"
+    "spinning_knot"
 };
 
 /// To add a mesh, put its file into `scenes/meshes/` and its name here.

@@ -43,6 +43,9 @@ const FACTORS: [f64; 3] = [0.526047542, 0.817981903, 2.655970555];
 /// two cells' distance everywhere, so that few are enough.
 const COARSEST_ROUNDS: usize = 4;
 
+/// Tables of places for interpolation, per cell of a short row.
+const TABLE_BYTES: usize = 8;
+
 /// A solver for fields of one layout.
 ///
 /// Set-up ([`Multigrid::set_open_faces`]) costs about as much as two iterations, so it can follow obstacles that move in
@@ -115,16 +118,15 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         let mut report = SolveReport::default();
         let size = self.start(rhs, &mut report);
         if size == 0.0 || !size.is_finite() {
-            q.fill(T::ZERO);
+            clear(q);
             report.residual = size;
             report.converged = size == 0.0;
             return report;
         }
-        let squared = self.subtract_guess(q);
-        let mut residual = squared.sqrt() / size;
-        if !(residual <= 1.0) {
+        let mut residual = self.subtract_guess(q).sqrt() / size;
+        if residual > 1.0 || residual.is_nan() {
             // Nothing is a better guess.
-            q.fill(T::ZERO);
+            clear(q);
             self.start(rhs, &mut report);
             residual = 1.0;
         }
@@ -139,9 +141,15 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
                 residual = self.subtract_guess(q).sqrt() / size;
             }
             report.converged = residual <= tolerance;
-            if report.converged || report.iterations >= max_iterations || !(residual < 0.5 * before) {
+            let goes_on = residual < 0.5 * before && report.iterations < max_iterations;
+            if report.converged || !goes_on {
                 break;
             }
+        }
+        if residual.is_nan() {
+            // Numbers too large to be squared.
+            clear(q);
+            residual = 1.0;
         }
         self.rooms.remove_means(q);
         report.residual = residual;
@@ -169,6 +177,16 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         self.rooms.remove_means(q);
     }
 
+    /// About how many bytes a solver for this many cells holds, without building anything; saturates instead of
+    /// overflowing.
+    pub fn estimate_bytes(cells: u64) -> u64 {
+        // Weights, inverse, shares, four vectors; some tables for each row, as short as rows are on tiles; and the coarser
+        // levels.
+        let per_cell = (D + 6) * size_of::<T>() + TABLE_BYTES;
+        let levels = 1u64 << D;
+        cells.saturating_mul(per_cell as u64).saturating_mul(levels) / (levels - 1)
+    }
+
     /// How it solves, for people.
     pub fn describe(&self) -> String {
         let of = |level: &Level<D, T>| {
@@ -186,13 +204,11 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
     fn start(&mut self, rhs: &Field<D, T>, report: &mut SolveReport) -> f64 {
         let scale = T::of(-self.spacing * self.spacing);
         let Level { operator, b, .. } = &mut self.levels[0];
-        let squared = rows::summed([&mut *b], |_, row, [b]| {
-            let (rhs, inverse) = (&rhs.row(row)[..b.len()], &operator.inverse.row(row)[..b.len()]);
-            for i in 0..b.len() {
-                b[i] = if inverse[i] > T::ZERO { scale * rhs[i] } else { T::ZERO };
-            }
-            dot(b, b)
+        b.par_rows(|row, b| {
+            operator.unknowns(row, rhs.row(row), b);
+            b.iter_mut().for_each(|b| *b = scale * *b);
         });
+        let squared = self::squared(b);
         if self.rooms.is_empty() {
             return squared.sqrt();
         }
@@ -212,9 +228,9 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
             q.copy_from_slice(p);
         });
         operator.join(p);
-        operator.residual(p, b, scratch);
+        let squared = operator.residual(p, b, scratch);
         std::mem::swap(b, scratch);
-        squared(b)
+        squared
     }
 
     /// Preconditioned conjugate gradients for the residual in `b`, until its sum of squares is at most `limit`. Returns
@@ -229,38 +245,24 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
 
             let Level { operator, x: z, b: r, scratch: sp, .. } = &mut self.levels[0];
             let p = &mut self.direction;
-            // p = z + beta p
-            p.par_rows(|row, p| {
-                let z = &z.row(row)[..p.len()];
-                if iteration == 0 {
-                    return p.copy_from_slice(z);
-                }
-                for i in 0..p.len() {
-                    p[i] = z[i] + beta * p[i];
-                }
-            });
+            operator.advance(p, z, if iteration == 0 { None } else { Some(beta) });
             operator.join(p);
             let alpha = rz / operator.apply(p, sp);
             if !(alpha.is_finite() && rz > 0.0) {
                 return iteration;
             }
-            // q += alpha p, r -= alpha S p
-            let alpha = T::of(alpha);
-            let (p, sp) = (&*p, &*sp);
-            let squared = rows::summed([&mut *q, r], |_, row, [q, r]| {
-                let (p, sp) = (&p.row(row)[..q.len()], &sp.row(row)[..q.len()]);
-                for i in 0..q.len() {
-                    q[i] += alpha * p[i];
-                    r[i] -= alpha * sp[i];
-                }
-                dot(r, r)
-            });
-            if !(squared > limit) {
+            let squared = operator.step(T::of(alpha), p, sp, q, r);
+            if squared <= limit || squared.is_nan() {
                 return iteration + 1;
             }
         }
         max_iterations
     }
+}
+
+/// Zeros in all cells.
+fn clear<const D: usize, T: Number>(field: &mut Field<D, T>) {
+    field.par_rows(|_, values| values.fill(T::ZERO));
 }
 
 /// The sum of squares.

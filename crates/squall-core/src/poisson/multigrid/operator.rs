@@ -12,7 +12,7 @@ use super::number::Number;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Ends};
 use crate::halo::slab_runs;
-use crate::layout::{Layout, Row};
+use crate::layout::{Beside, Layout, Row, Walk};
 use crate::ops::lanes_sum;
 use crate::rows;
 use crate::sample::{Isa, Kernel};
@@ -107,109 +107,121 @@ impl<const D: usize, T: Number> Operator<D, T> {
 
     /// `out = S x` in the unknowns, 0 elsewhere; returns the sum of `x out`. Needs the joined ghosts of `x`.
     pub fn apply(&self, x: &Field<D, T>, out: &mut Field<D, T>) -> f64 {
-        rows::summed([out], |r, row, [out]| {
-            let (n, mut sum) = (out.len(), 0.0);
-            self.run(r, row, n, x, Apply { x: &x.row(row)[..n], out, sum: &mut sum });
-            sum
-        })
+        self.run(x, out, Apply { x: &x.data })
     }
 
-    /// `out = b - S x` in the unknowns, 0 elsewhere. Needs the joined ghosts of `x`.
-    pub fn residual(&self, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) {
-        rows::numbered([out], |r, row, [out]| {
-            let n = out.len();
-            self.run(r, row, n, x, Residual { b: &b.row(row)[..n], shares: None, out });
-        });
+    /// `out = b - S x` in the unknowns, 0 elsewhere; returns its sum of squares. Needs the joined ghosts of `x`.
+    pub fn residual(&self, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) -> f64 {
+        self.run(x, out, Residual { b: &b.data })
     }
 
-    /// [`Operator::residual`] times the shares.
+    /// `out = share (b - S x)` in the unknowns, 0 elsewhere. Needs the joined ghosts of `x`.
     pub fn shared_residual(&self, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) {
-        rows::numbered([out], |r, row, [out]| {
-            let (n, shares) = (out.len(), Some(self.shares(r, row)));
-            self.run(r, row, n, x, Residual { b: &b.row(row)[..n], shares, out });
-        });
+        self.run(x, out, SharedResidual { b: &b.data, operator: self });
     }
 
     /// One pass of Jacobi's method with this factor, `out = x + factor inverse (b - S x)`. Needs the joined ghosts of `x`.
     pub fn smooth(&self, factor: f64, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) {
-        let factor = T::of(factor);
-        rows::numbered([out], |r, row, [out]| {
-            let n = out.len();
-            self.run(r, row, n, x, Smooth { factor, x: &x.row(row)[..n], b: &b.row(row)[..n], out, sum: None });
-        });
+        self.run(x, out, Smooth { factor: T::of(factor), x: &x.data, b: &b.data, dot: false });
     }
 
     /// [`Operator::smooth`] that returns the sum of `b out`.
     pub fn smooth_dot(&self, factor: f64, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) -> f64 {
-        let factor = T::of(factor);
-        rows::summed([out], |r, row, [out]| {
-            let (n, mut sum) = (out.len(), 0.0);
-            let (here, b) = (&x.row(row)[..n], &b.row(row)[..n]);
-            self.run(r, row, n, x, Smooth { factor, x: here, b, out, sum: Some(&mut sum) });
-            sum
-        })
+        self.run(x, out, Smooth { factor: T::of(factor), x: &x.data, b: &b.data, dot: true })
     }
 
     /// The first pass from zero: `out = factor inverse b`.
     pub fn smooth_zero(&self, factor: f64, b: &Field<D, T>, out: &mut Field<D, T>) {
         let factor = T::of(factor);
-        rows::numbered([out], |_, row, [out]| {
-            let (b, inverse) = (&b.row(row)[..out.len()], &self.inverse.row(row)[..out.len()]);
-            for i in 0..out.len() {
-                out[i] = factor * inverse[i] * b[i];
-            }
+        rows::blocks([out], |rows, base, [out]| {
+            let walk = Walk::new(&self.layout, rows);
+            self.isa.run(First { walk, factor, inverse: &self.inverse.data, b: &b.data, out, base });
+            0.0
         });
     }
 
     /// The shares of a row.
     #[inline(always)]
-    pub fn shares(&self, r: usize, row: Row<'_, D>) -> Shares<'_, T> {
-        Shares { plain: self.plain[r], ends: self.ends.map(|end| end.share), values: self.share.row(row) }
+    pub fn shares(&self, number: usize, here: usize) -> Shares<'_, T> {
+        let values = &self.share.data[here..here + self.layout.cells()[0]];
+        Shares { plain: self.plain[number], ends: [self.ends[0].share, self.ends[1].share], values }
     }
 
-    /// Does something with `S x` along one row.
-    #[inline(always)]
-    fn run(&self, r: usize, row: Row<'_, D>, n: usize, x: &Field<D, T>, job: impl Job<T>) {
-        let places = Places::of(row, n);
-        self.isa.run(RowKernel { operator: self, plain: self.plain[r], x: &x.data, places, n, job });
+    /// `p = z + beta p`; without `beta`, `p = z`, whatever was there.
+    pub fn advance(&self, p: &mut Field<D, T>, z: &Field<D, T>, beta: Option<T>) {
+        rows::blocks([p], |rows, base, [p]| {
+            let walk = Walk::new(&self.layout, rows);
+            self.isa.run(Advance { walk, beta, z: &z.data, p, base });
+            0.0
+        });
     }
-}
 
-/// Where a row and the rows beside it lie in memory.
-struct Places<const D: usize> {
-    here: usize,
-    below: [usize; D],
-    above: [usize; D],
-    /// On tiles the cells before the first and behind the last one lie elsewhere.
-    ends: Option<[usize; 2]>,
-}
+    /// `q += alpha p`, `r -= alpha sp`; returns the sum of squares of `r`.
+    pub fn step(&self, alpha: T, p: &Field<D, T>, sp: &Field<D, T>, q: &mut Field<D, T>, r: &mut Field<D, T>) -> f64 {
+        rows::blocks([q, r], |rows, base, [q, r]| {
+            let mut sum = 0.0;
+            let walk = Walk::new(&self.layout, rows);
+            self.isa.run(Step { walk, alpha, p: &p.data, sp: &sp.data, q, r, base, sum: &mut sum });
+            sum
+        })
+    }
 
-impl<const D: usize> Places<D> {
-    #[inline(always)]
-    fn of(row: Row<'_, D>, n: usize) -> Self {
-        let here = row.start;
-        let (mut below, mut above) = ([here - 1; D], [here + 1; D]);
-        for a in 1..D {
-            below[a] = row.down(a).start;
-            above[a] = row.up(a).start;
-        }
-        let n = n as isize;
-        let ends = || [row.shifted(0, -n).start + (n - 1) as usize, row.shifted(0, n).start];
-        Places { here, below, above, ends: row.on_tiles().then(ends) }
+    /// Does something with `S x` in all cells; returns the sum of what the job returns.
+    fn run(&self, x: &Field<D, T>, out: &mut Field<D, T>, job: impl Job<T>) -> f64 {
+        rows::blocks([out], |rows, base, [out]| {
+            let mut sum = 0.0;
+            let walk = Walk::new(&self.layout, rows);
+            self.isa.run(Block { operator: self, walk, x: &x.data, job, out, base, sum: &mut sum });
+            sum
+        })
     }
 }
 
 /// Cells handled at once. Arrays of fixed length become vectors, whatever else the compiler makes of a loop.
 const LANES: usize = 8;
 
-/// What is done with `S x` along a row, some cells after the others. It may be done twice for a cell, and then the second
-/// time counts.
-trait Job<T> {
-    /// `sx` and the inverse of the diagonal in the cells from `i` on.
-    fn run<const L: usize>(&mut self, i: usize, sx: [T; L], inverse: [T; L]);
+/// What is done with `S x`.
+trait Job<T>: Copy + Sync {
+    /// The new values of the cells of a row from `i` on; the row begins at `here`.
+    fn cells<const L: usize>(&self, here: usize, i: usize, sx: [T; L], inverse: [T; L]) -> [T; L];
 
-    /// Comes last.
-    fn finish(self);
+    /// Looks at the new values of a row.
+    fn row(&self, number: usize, here: usize, out: &mut [T]) -> f64;
+}
+
+/// A job for a block of rows.
+struct Block<'a, const D: usize, T, J> {
+    operator: &'a Operator<D, T>,
+    walk: Walk<'a, D>,
+    x: &'a [T],
+    job: J,
+    out: &'a mut [T],
+    /// Place of the first value of `out` among those of the field.
+    base: usize,
+    sum: &'a mut f64,
+}
+
+impl<const D: usize, T: Number, J: Job<T>> Kernel for Block<'_, D, T, J> {
+    #[inline(always)]
+    fn run(self) {
+        let Block { operator, mut walk, x, job, out, base, sum } = self;
+        let n = operator.layout.cells()[0];
+        let tiles = operator.layout.as_tiles().is_some();
+        while let Some(row) = walk.next() {
+            let out = &mut out[row.here - base..row.here - base + n];
+            let kernel = RowKernel { operator, plain: operator.plain[row.number], x, row, tiles, n, job };
+            if n >= 2 * LANES {
+                kernel.cells::<{ 2 * LANES }>(out);
+            } else if n >= LANES {
+                kernel.cells::<LANES>(out);
+            } else {
+                kernel.cells::<1>(out);
+            }
+            kernel.end_cell(0, 0, out);
+            kernel.end_cell(1, n - 1, out);
+            *sum += job.row(row.number, row.here, out);
+        }
+    }
 }
 
 /// A job along one row.
@@ -217,40 +229,25 @@ struct RowKernel<'a, const D: usize, T, J> {
     operator: &'a Operator<D, T>,
     plain: Span,
     x: &'a [T],
-    places: Places<D>,
+    row: Beside<D>,
+    tiles: bool,
     n: usize,
     job: J,
-}
-
-impl<const D: usize, T: Number, J: Job<T>> Kernel for RowKernel<'_, D, T, J> {
-    #[inline(always)]
-    fn run(mut self) {
-        if self.n < LANES {
-            self.cells::<1>();
-        } else {
-            self.cells::<LANES>();
-        }
-        if self.n > 0 {
-            self.end_cell(0, 0);
-            self.end_cell(1, self.n - 1);
-        }
-        self.job.finish();
-    }
 }
 
 impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
     /// The cells of the row, as if what lies beside them in memory were their neighbours along x.
     #[inline(always)]
-    fn cells<const L: usize>(&mut self) {
+    fn cells<const L: usize>(&self, out: &mut [T]) {
         let n = self.n;
         let (begin, end) = (self.plain.begin as usize, self.plain.end as usize);
-        let Places { here, below, above, .. } = self.places;
-        let x = Beside::new(self.x, here, below, above, n);
+        let Beside { here, below, above, .. } = self.row;
+        let x = Values::new(self.x, here, below, above, n);
         let constant = [T::of(1.0 / (2 * D) as f64); L];
         if begin == 0 && end == n {
             let mut i = 0;
             while i < n {
-                self.job.run(i, x.plain::<L>(i), constant);
+                store(out, i, self.job.cells(here, i, x.plain::<L>(i), constant));
                 i = next::<L>(i, n);
             }
             return;
@@ -265,9 +262,9 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
         let mut i = 0;
         while i < n {
             if begin <= i && i + L <= end {
-                self.job.run(i, x.plain::<L>(i), constant);
+                store(out, i, self.job.cells(here, i, x.plain::<L>(i), constant));
             } else {
-                self.job.run(i, x.weighted::<L>(&low, &high, i), load(inverse, i));
+                store(out, i, self.job.cells(here, i, x.weighted::<L>(&low, &high, i), load(inverse, i)));
             }
             i = next::<L>(i, n);
         }
@@ -276,20 +273,23 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
     /// The first or the last cell, if it is not like the others: its neighbour lies elsewhere, or its outer face has
     /// another weight.
     #[inline(always)]
-    fn end_cell(&mut self, side: usize, i: usize) {
-        let Places { here, below, above, ends } = self.places;
+    fn end_cell(&self, side: usize, i: usize, out: &mut [T]) {
+        let Beside { here, below, above, ends, .. } = self.row;
         let Operator { open, inverse, ends: row_ends, .. } = self.operator;
         let plain = self.plain.begin as usize <= i && i < self.plain.end as usize;
         let end = row_ends[side];
-        if ends.is_none() && !(plain && end.extra != T::ZERO) {
+        let ordinary = !self.tiles && (!plain || end.extra == T::ZERO);
+        if ordinary {
             return;
         }
         let x = self.x[here + i];
         let (mut sum, inverse) = if plain { (end.extra * x, end.inverse) } else { (T::ZERO, inverse.data[here + i]) };
         for a in 0..D {
             let (mut down, mut up) = (below[a] + i, above[a] + i);
-            if let (0, Some(ends)) = (a, ends) {
-                *[&mut down, &mut up][side] = ends[side];
+            if a == 0 && side == 0 {
+                down = ends[0];
+            } else if a == 0 {
+                up = ends[1];
             }
             let (d, u) = (x - self.x[down], x - self.x[up]);
             if plain {
@@ -298,7 +298,7 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
                 sum += open[a].data[here + i] * d + open[a].data[up] * u;
             }
         }
-        self.job.run(i, [sum], [inverse]);
+        store(out, i, self.job.cells(here, i, [sum], [inverse]));
     }
 }
 
@@ -309,17 +309,17 @@ fn next<const L: usize>(i: usize, n: usize) -> usize {
 }
 
 /// The values of a row and of those beside it.
-struct Beside<'a, const D: usize, T> {
+struct Values<'a, const D: usize, T> {
     here: &'a [T],
     below: [&'a [T]; D],
     above: [&'a [T]; D],
 }
 
-impl<'a, const D: usize, T: Number> Beside<'a, D, T> {
+impl<'a, const D: usize, T: Number> Values<'a, D, T> {
     #[inline(always)]
     fn new(values: &'a [T], here: usize, below: [usize; D], above: [usize; D], n: usize) -> Self {
         let here = &values[here..here + n];
-        let mut beside = Beside { here, below: [here; D], above: [here; D] };
+        let mut beside = Values { here, below: [here; D], above: [here; D] };
         for a in 0..D {
             beside.below[a] = &values[below[a]..below[a] + n];
             beside.above[a] = &values[above[a]..above[a] + n];
@@ -369,77 +369,171 @@ fn store<const L: usize, T: Copy>(out: &mut [T], at: usize, values: [T; L]) {
     out[at..at + L].copy_from_slice(&values);
 }
 
-/// `out = S x` in the unknowns.
+/// `S x` in the unknowns.
+#[derive(Clone, Copy)]
 struct Apply<'a, T> {
     x: &'a [T],
-    out: &'a mut [T],
-    sum: &'a mut f64,
 }
 
 impl<T: Number> Job<T> for Apply<'_, T> {
     #[inline(always)]
-    fn run<const L: usize>(&mut self, i: usize, mut sx: [T; L], inverse: [T; L]) {
+    fn cells<const L: usize>(&self, _: usize, _: usize, mut sx: [T; L], inverse: [T; L]) -> [T; L] {
         for l in 0..L {
             sx[l] = if inverse[l] > T::ZERO { sx[l] } else { T::ZERO };
         }
-        store(self.out, i, sx);
+        sx
     }
 
     #[inline(always)]
-    fn finish(self) {
-        *self.sum = dot(self.x, self.out);
+    fn row(&self, _: usize, here: usize, out: &mut [T]) -> f64 {
+        dot(&self.x[here..here + out.len()], out)
     }
 }
 
-/// `out = b - S x` in the unknowns, times the shares if there are any.
+/// `b - S x` in the unknowns.
+#[derive(Clone, Copy)]
 struct Residual<'a, T> {
     b: &'a [T],
-    shares: Option<Shares<'a, T>>,
-    out: &'a mut [T],
 }
 
 impl<T: Number> Job<T> for Residual<'_, T> {
     #[inline(always)]
-    fn run<const L: usize>(&mut self, i: usize, mut sx: [T; L], inverse: [T; L]) {
-        let b = load::<L, T>(self.b, i);
+    fn cells<const L: usize>(&self, here: usize, i: usize, mut sx: [T; L], inverse: [T; L]) -> [T; L] {
+        let b = load::<L, T>(self.b, here + i);
         for l in 0..L {
             sx[l] = if inverse[l] > T::ZERO { b[l] - sx[l] } else { T::ZERO };
         }
-        store(self.out, i, sx);
+        sx
     }
 
     #[inline(always)]
-    fn finish(self) {
-        if let Some(shares) = self.shares {
-            shares.multiply(0, self.out);
-        }
+    fn row(&self, _: usize, _: usize, out: &mut [T]) -> f64 {
+        dot(out, out)
     }
 }
 
-/// `out = x + factor inverse (b - S x)`.
+/// `share (b - S x)` in the unknowns.
+#[derive(Clone, Copy)]
+struct SharedResidual<'a, const D: usize, T> {
+    b: &'a [T],
+    operator: &'a Operator<D, T>,
+}
+
+impl<const D: usize, T: Number> Job<T> for SharedResidual<'_, D, T> {
+    #[inline(always)]
+    fn cells<const L: usize>(&self, here: usize, i: usize, sx: [T; L], inverse: [T; L]) -> [T; L] {
+        Residual { b: self.b }.cells(here, i, sx, inverse)
+    }
+
+    #[inline(always)]
+    fn row(&self, number: usize, here: usize, out: &mut [T]) -> f64 {
+        self.operator.shares(number, here).multiply(0, out);
+        0.0
+    }
+}
+
+/// `x + factor inverse (b - S x)`.
+#[derive(Clone, Copy)]
 struct Smooth<'a, T> {
     factor: T,
     x: &'a [T],
     b: &'a [T],
-    out: &'a mut [T],
-    /// Where to leave the sum of `b out`.
-    sum: Option<&'a mut f64>,
+    /// Whether to sum up `b out`.
+    dot: bool,
 }
 
 impl<T: Number> Job<T> for Smooth<'_, T> {
     #[inline(always)]
-    fn run<const L: usize>(&mut self, i: usize, mut sx: [T; L], inverse: [T; L]) {
-        let (x, b) = (load::<L, T>(self.x, i), load::<L, T>(self.b, i));
+    fn cells<const L: usize>(&self, here: usize, i: usize, mut sx: [T; L], inverse: [T; L]) -> [T; L] {
+        let (x, b) = (load::<L, T>(self.x, here + i), load::<L, T>(self.b, here + i));
         for l in 0..L {
             sx[l] = x[l] + self.factor * inverse[l] * (b[l] - sx[l]);
         }
-        store(self.out, i, sx);
+        sx
     }
 
     #[inline(always)]
-    fn finish(self) {
-        if let Some(sum) = self.sum {
-            *sum = dot(self.b, self.out);
+    fn row(&self, _: usize, here: usize, out: &mut [T]) -> f64 {
+        if self.dot { dot(&self.b[here..here + out.len()], out) } else { 0.0 }
+    }
+}
+
+/// `out = factor inverse b`, for a block of rows.
+struct First<'a, const D: usize, T> {
+    walk: Walk<'a, D>,
+    factor: T,
+    inverse: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+    base: usize,
+}
+
+impl<const D: usize, T: Number> Kernel for First<'_, D, T> {
+    #[inline(always)]
+    fn run(self) {
+        let First { mut walk, factor, inverse, b, out, base } = self;
+        while let Some((here, n)) = walk.stretch() {
+            let (inverse, b) = (&inverse[here..here + n], &b[here..here + n]);
+            for (i, out) in out[here - base..here - base + n].iter_mut().enumerate() {
+                *out = factor * inverse[i] * b[i];
+            }
+        }
+    }
+}
+
+/// `p = z + beta p`, for a block of rows.
+struct Advance<'a, const D: usize, T> {
+    walk: Walk<'a, D>,
+    beta: Option<T>,
+    z: &'a [T],
+    p: &'a mut [T],
+    base: usize,
+}
+
+impl<const D: usize, T: Number> Kernel for Advance<'_, D, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Advance { mut walk, beta, z, p, base } = self;
+        while let Some((here, n)) = walk.stretch() {
+            let (z, p) = (&z[here..here + n], &mut p[here - base..here - base + n]);
+            let Some(beta) = beta else {
+                p.copy_from_slice(z);
+                continue;
+            };
+            for (p, z) in p.iter_mut().zip(z) {
+                *p = *z + beta * *p;
+            }
+        }
+    }
+}
+
+/// `q += alpha p`, `r -= alpha sp`, for a block of rows.
+struct Step<'a, const D: usize, T> {
+    walk: Walk<'a, D>,
+    alpha: T,
+    p: &'a [T],
+    sp: &'a [T],
+    q: &'a mut [T],
+    r: &'a mut [T],
+    base: usize,
+    sum: &'a mut f64,
+}
+
+impl<const D: usize, T: Number> Kernel for Step<'_, D, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Step { mut walk, alpha, p, sp, q, r, base, sum } = self;
+        while let Some((here, n)) = walk.stretch() {
+            let (p, sp) = (&p[here..here + n], &sp[here..here + n]);
+            let at = here - base;
+            let (q, r) = (&mut q[at..at + n], &mut r[at..at + n]);
+            for (q, p) in q.iter_mut().zip(p) {
+                *q += alpha * *p;
+            }
+            for (r, sp) in r.iter_mut().zip(sp) {
+                *r -= alpha * *sp;
+            }
+            *sum += dot(r, r);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::number::Number;
 use super::operator::{Operator, Span, zeros};
 use crate::field::{Field, OutOfMemory};
 use crate::grid::At;
-use crate::layout::{Layout, Row};
+use crate::layout::{Layout, Row, Walk};
 use crate::ops::each;
 use crate::rows;
 use crate::sample::{Isa, Kernel};
@@ -18,18 +18,25 @@ use crate::sample::{Isa, Kernel};
 /// Fine cells handled at once.
 const CHUNK: usize = 128;
 
-/// Where the cells of a fine row lie on the coarser level.
+/// Weights along an axis: of the coarse cell above and of the nearer one beside it; of the children and those beside them.
+const DOWN: [f64; 2] = [0.75, 0.25];
+const UP: [f64; 4] = [0.25, 0.75, 0.75, 0.25];
+
+/// Rows that a row is blended from, in 3D: the square of the number of weights.
+const DOWN_LINES: usize = 4;
+const UP_LINES: usize = 16;
+
+/// Where the values lie from which a row is blended.
 #[derive(Clone, Copy, Debug)]
-struct Parent<const D: usize> {
-    /// Number of the coarse row.
-    row: u32,
-    /// Coarse cell of the row's first cell, counted in the coarse row.
-    x: u32,
-    /// 1 where the parent is the ghost behind that row.
-    behind: [i8; D],
+struct Lines<const N: usize> {
+    /// In each of the rows the cell before the first.
+    first: [u32; N],
+    /// On tiles, cells before the first or behind the last may lie elsewhere.
+    before: Option<[u32; N]>,
+    behind: Option<[u32; N]>,
 }
 
-/// Where the cells of a part of a coarse row lie on the finer level.
+/// Where the children of a part of a coarse row lie.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Children {
     /// Coarse cells.
@@ -37,10 +44,12 @@ pub(super) struct Children {
     pub len: u32,
     /// Number of the fine row with the lowest children.
     pub row: u32,
+    lines: Lines<UP_LINES>,
 }
 
 pub(super) struct Transfer<const D: usize, T> {
-    parents: Vec<Parent<D>>,
+    /// What each fine row is interpolated from.
+    parents: Vec<Lines<DOWN_LINES>>,
     children: Vec<Children>,
     /// Where the children of each coarse row begin in the list.
     first_child: Vec<u32>,
@@ -53,6 +62,7 @@ impl<const D: usize, T: Number> Transfer<D, T> {
     /// `origin` is the place of the coarse layout's first cell in the frame in which coarse cell `I` covers the fine cells
     /// `2 I` and `2 I + 1`.
     pub fn new(fine: &Layout<D>, coarse: &Layout<D>, origin: [isize; D]) -> Result<Self, OutOfMemory> {
+        const { assert!(D == 2 || D == 3, "two or three dimensions") };
         let parents: Vec<Parent<D>> = (0..fine.rows()).map(|r| parent(fine.row(r), coarse, origin)).collect();
         // The row with even indices is the one whose parent has it as its lowest children.
         let lowest = |r: usize| {
@@ -67,18 +77,30 @@ impl<const D: usize, T: Number> Transfer<D, T> {
             first_child[r + 1] += first_child[r];
         }
         let mut next = first_child.clone();
-        let mut children = vec![Children { x: 0, len: 0, row: 0 }; first_child[coarse.rows()] as usize];
+        let lines = Lines { first: [0; UP_LINES], before: None, behind: None };
+        let mut children = vec![Children { x: 0, len: 0, row: 0, lines }; first_child[coarse.rows()] as usize];
         for r in (0..fine.rows()).filter(|&r| lowest(r)) {
             let Parent { row, x, .. } = parents[r];
-            let len = fine.cells()[0].div_ceil(2).min(coarse.cells()[0] - x as usize) as u32;
-            children[next[row as usize] as usize] = Children { x, len, row: r as u32 };
+            let len = fine.cells()[0].div_ceil(2).min(coarse.cells()[0] - x as usize);
+            let lines = Lines::new(fine, fine.row(r), [[-1, 0, 1, 2]; D], 0, 2 * len);
+            children[next[row as usize] as usize] = Children { x, len: len as u32, row: r as u32, lines };
             next[row as usize] += 1;
         }
+        let len = fine.cells()[0].div_ceil(2);
+        let lines = |(r, parent): (usize, &Parent<D>)| {
+            let index = fine.row(r).index;
+            let shifts = each(|a| {
+                let near = parent.behind[a] as isize;
+                [near, near + if index[a] % 2 == 0 { -1 } else { 1 }]
+            });
+            Lines::new(coarse, coarse.row(parent.row as usize), shifts, parent.x as usize, len)
+        };
+        let parents = parents.iter().enumerate().map(lines).collect();
         Ok(Transfer { parents, children, first_child, present: zeros(coarse, At::Center)?, isa: Isa::best() })
     }
 
     /// The parts of a coarse row that have children.
-    #[inline]
+    #[inline(always)]
     pub fn children(&self, coarse_row: usize) -> &[Children] {
         &self.children[self.first_child[coarse_row] as usize..self.first_child[coarse_row + 1] as usize]
     }
@@ -90,7 +112,8 @@ impl<const D: usize, T: Number> Transfer<D, T> {
         let (inverse, [lo, hi]) = (&*inverse, ends.map(|end| end.present));
         let find = |r: usize, row: Row<'_, D>, span: &mut Span, [share]: [&mut [T]; 1]| {
             let (uniform, inverse) = (uniform.row(row), inverse.row(row));
-            self.interpolate(r, row, n, &self.present, |x, sums| share[x..x + sums.len()].copy_from_slice(sums));
+            let (lines, coarse) = (&self.parents[r], &self.present.data[..]);
+            self.isa.run(Interpolate::<D, T> { lines, coarse, out: share });
             let whole = |x: usize| {
                 if x == 0 {
                     lo
@@ -101,74 +124,45 @@ impl<const D: usize, T: Number> Transfer<D, T> {
                 }
             };
             *span = longest(n, |x| share[x] == whole(x) && uniform[x] == T::ONE);
-            for x in (0..span.begin as usize).chain(span.end as usize..share.len()) {
+            for x in (0..span.begin as usize).chain(span.end as usize..n) {
                 let sum = share[x].to_f64();
                 let used = inverse[x] > T::ZERO && sum > 0.0;
                 share[x] = if used { T::of(1.0 / sum) } else { T::ZERO };
             }
         };
-        rows::with_items([share], plain, find, |(), ()| ());
+        rows::with_items([share], plain, find);
     }
 
     /// `x += share P X`. Needs the joined ghosts of `X`, those of corners, too.
     pub fn prolong(&self, coarse: &Field<D, T>, fine: &Operator<D, T>, x: &mut Field<D, T>) {
-        rows::numbered([x], |r, row, [x]| {
-            let shares = fine.shares(r, row);
-            self.interpolate(r, row, x.len(), coarse, |begin, values| {
-                shares.multiply(begin, values);
-                x[begin..].iter_mut().zip(values).for_each(|(x, v)| *x += *v);
-            });
+        rows::blocks([x], |rows, base, [x]| {
+            let walk = Walk::new(&fine.layout, rows);
+            self.isa.run(Prolong { transfer: self, fine, walk, coarse: &coarse.data, x, base });
+            0.0
         });
-    }
-
-    /// Calls `f(first cell, values)` with the interpolated values of one fine row of `n` cells, chunk by chunk.
-    #[inline(always)]
-    fn interpolate(
-        &self,
-        r: usize,
-        row: Row<'_, D>,
-        n: usize,
-        coarse: &Field<D, T>,
-        mut f: impl FnMut(usize, &mut [T]),
-    ) {
-        let parent = self.parents[r];
-        let coarse_row = coarse.layout().row(parent.row as usize);
-        // Along each axis the parent and the coarse cell on the nearer side of it.
-        let taps = each(|a| {
-            let near = parent.behind[a] as isize;
-            let side = if row.index[a] % 2 == 0 { -1 } else { 1 };
-            [(near, 0.75), (near + side, 0.25)]
-        });
-        for begin in (0..n).step_by(CHUNK) {
-            let len = (n - begin).min(CHUNK);
-            let mut values = [T::ZERO; CHUNK];
-            let first = parent.x as isize + (begin / 2) as isize - 1;
-            let window = Window { field: coarse, row: coarse_row, taps, first, len: len.div_ceil(2) + 2 };
-            self.isa.run(Interpolate { window, values: &mut values });
-            f(begin, &mut values[..len]);
-        }
     }
 
     /// `B = 2^(2 - D) P^T r`, where `r` has its shares in it already. Needs the ghosts of `r` wrapped at twice the coarse
     /// cell count.
     pub fn restrict(&self, residual: &Field<D, T>, coarse: &mut Field<D, T>) {
-        let fine = residual.layout();
-        let scale = 4.0 / (1u32 << D) as f64;
-        let scale = T::of(scale);
-        let taps = [[(-1, 0.25), (0, 0.75), (1, 0.75), (2, 0.25)]; D];
-        rows::numbered([coarse], |r, _, [out]| {
-            out.fill(T::ZERO);
-            for part in self.children(r) {
-                let row = fine.row(part.row as usize);
-                let out = &mut out[part.x as usize..][..part.len as usize];
-                for (chunk, out) in out.chunks_mut(CHUNK / 2).enumerate() {
-                    let first = (chunk * CHUNK) as isize - 1;
-                    let window = Window { field: residual, row, taps, first, len: 2 * out.len() + 2 };
-                    self.isa.run(Collect { window, scale, out });
-                }
-            }
+        let layout = coarse.layout().clone();
+        rows::blocks([coarse], |rows, base, [out]| {
+            let walk = Walk::new(&layout, rows);
+            let n = layout.cells()[0];
+            self.isa.run(Restrict { transfer: self, walk, n, residual: &residual.data, out, base });
+            0.0
         });
     }
+}
+
+/// Where the cells of a fine row lie on the coarser level.
+struct Parent<const D: usize> {
+    /// Number of the coarse row.
+    row: u32,
+    /// Coarse cell of the row's first cell, counted in the coarse row.
+    x: u32,
+    /// 1 where the parent is the ghost behind that row.
+    behind: [i8; D],
 }
 
 /// Where the cells of a fine row lie on the coarser level.
@@ -192,124 +186,197 @@ fn parent<const D: usize>(row: Row<'_, D>, coarse: &Layout<D>, origin: [isize; D
     Parent { row: number as u32, x: local[0] as u32, behind }
 }
 
-/// Cells along x, blended over rows beside each other.
-struct Window<'a, const D: usize, const W: usize, T> {
-    field: &'a Field<D, T>,
-    row: Row<'a, D>,
-    /// For every axis but x: which rows, and with what weight.
-    taps: [[(isize, f64); W]; D],
-    /// The first cell, and how many: up to one cell beyond the row on tiles, the ghosts on a box.
-    first: isize,
-    len: usize,
-}
-
-impl<const D: usize, const W: usize, T: Number> Window<'_, D, W, T> {
-    /// The rows that are blended: where the cell `x` of each lies, and its weight; those along the second axis together.
-    /// The rows are taken from the tiles `along` cells away along x.
-    #[inline(always)]
-    fn lines(&self, along: isize, x: isize) -> [[(usize, T); W]; W] {
-        let mut lines = [[(0, T::ZERO); W]; W];
-        for group in 0..Self::GROUPS {
-            let mut shift = [0; D];
-            shift[0] = along;
-            let mut weight = 1.0;
-            for a in 2..D {
-                let (by, w) = self.taps[a][group];
-                shift[a] = by;
-                weight *= w;
+impl<const N: usize> Lines<N> {
+    /// The rows that many cells away along each axis but x, from cell `x` on, `len` of them.
+    fn new<const D: usize, const W: usize>(
+        layout: &Layout<D>,
+        row: Row<'_, D>,
+        shifts: [[isize; W]; D],
+        x: usize,
+        len: usize,
+    ) -> Self {
+        let n = layout.cells()[0] as isize;
+        // One cell of all rows, in the tile `along` cells away along x.
+        let cells = |along: isize, x: isize| {
+            let mut places = [0; N];
+            for (k, place) in places[..W.pow(D as u32 - 1)].iter_mut().enumerate() {
+                let shift = each(|a| if a == 0 { along } else { shifts[a][k / W.pow(a as u32 - 1) % W] });
+                *place = row.moved(shift).start.wrapping_add_signed(x) as u32;
             }
-            for k in 0..W {
-                let (by, w) = self.taps[1][k];
-                shift[1] = by;
-                lines[group][k] = (self.row.moved(shift).start.wrapping_add_signed(x), T::of(weight * w));
-            }
+            places
+        };
+        Lines {
+            first: cells(0, x as isize - 1),
+            before: (row.on_tiles() && x == 0).then(|| cells(-n, n - 1)),
+            behind: (row.on_tiles() && x + len == n as usize).then(|| cells(n, 0)),
         }
-        lines
     }
 
-    /// How many times rows along the second axis are blended: once in 2D, for every tap along the third axis in 3D.
-    const GROUPS: usize = if D == 2 { 1 } else { W };
-
+    /// The rows with these weights, blended: `out.len()` cells, the first one being `from` cells behind the cell before the
+    /// first. `last`: whether the last of them is the one behind the last.
     #[inline(always)]
-    fn blend(&self, out: &mut [T; CHUNK + 2]) {
-        const { assert!(D == 2 || D == 3, "two or three dimensions") };
-        let data = &self.field.data;
-        let len = self.len;
-        let out = &mut out[..len];
-        let lines = self.lines(0, self.first);
-        for group in 0..Self::GROUPS {
-            let mut values = [&data[..0]; W];
+    fn blend<const D: usize, const W: usize, T: Number>(
+        &self,
+        weights: [f64; W],
+        data: &[T],
+        from: usize,
+        last: bool,
+        out: &mut [T],
+    ) {
+        let len = out.len();
+        // Along the second axis together: once in 2D, for every weight along the third axis in 3D.
+        let groups = if D == 2 { 1 } else { W };
+        for group in 0..groups {
+            let across = if D == 2 { 1.0 } else { weights[group] };
+            let (mut values, mut weight) = ([&data[..0]; W], [T::ZERO; W]);
             for k in 0..W {
-                values[k] = &data[lines[group][k].0..lines[group][k].0 + len];
+                let start = self.first[group * W + k] as usize + from;
+                values[k] = &data[start..start + len];
+                weight[k] = T::of(weights[k] * across);
             }
             for i in 0..len {
                 let mut sum = if group == 0 { T::ZERO } else { out[i] };
                 for k in 0..W {
-                    sum += lines[group][k].1 * values[k][i];
+                    sum += weight[k] * values[k][i];
                 }
                 out[i] = sum;
             }
         }
-        // In a tile, what lies before the first and behind the last cell in memory is not what is beside them.
-        if self.row.on_tiles() {
-            let n = self.field.layout().cells()[0] as isize;
-            if self.first < 0 {
-                out[0] = self.single(-n, n - 1);
-            }
-            if self.first + len as isize > n {
-                out[len - 1] = self.single(n, 0);
-            }
+        if let (Some(places), 0) = (&self.before, from) {
+            out[0] = single::<D, W, N, T>(places, weights, data);
         }
-    }
-
-    /// The blend of one cell of the tiles `along` cells away along x.
-    #[inline(always)]
-    fn single(&self, along: isize, x: isize) -> T {
-        let lines = self.lines(along, x);
-        let mut sum = T::ZERO;
-        for group in 0..Self::GROUPS {
-            for k in 0..W {
-                sum += lines[group][k].1 * self.field.data[lines[group][k].0];
-            }
+        if let (Some(places), true) = (&self.behind, last) {
+            out[len - 1] = single::<D, W, N, T>(places, weights, data);
         }
-        sum
     }
 }
 
-/// Two fine values from each coarse one and those beside it.
+/// One cell, blended.
+#[inline(always)]
+fn single<const D: usize, const W: usize, const N: usize, T: Number>(
+    places: &[u32; N],
+    weights: [f64; W],
+    data: &[T],
+) -> T {
+    let mut sum = T::ZERO;
+    for group in 0..if D == 2 { 1 } else { W } {
+        let across = if D == 2 { 1.0 } else { weights[group] };
+        for k in 0..W {
+            sum += T::of(weights[k] * across) * data[places[group * W + k] as usize];
+        }
+    }
+    sum
+}
+
+/// The values of a fine row, interpolated.
 struct Interpolate<'a, const D: usize, T> {
-    window: Window<'a, D, 2, T>,
-    values: &'a mut [T; CHUNK],
+    lines: &'a Lines<DOWN_LINES>,
+    coarse: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<const D: usize, T: Number> Interpolate<'_, D, T> {
+    /// The cells from `begin` on.
+    #[inline(always)]
+    fn chunk(&self, begin: usize, len: usize) -> [T; CHUNK] {
+        let (near, far) = (T::of(DOWN[0]), T::of(DOWN[1]));
+        let mut blend = [T::ZERO; CHUNK / 2 + 2];
+        let count = len.div_ceil(2);
+        let last = begin + len == self.out.len();
+        self.lines.blend::<D, 2, T>(DOWN, self.coarse, begin / 2, last, &mut blend[..count + 2]);
+        let mut values = [T::ZERO; CHUNK];
+        for k in 0..count {
+            values[2 * k] = near * blend[k + 1] + far * blend[k];
+            values[2 * k + 1] = near * blend[k + 1] + far * blend[k + 2];
+        }
+        values
+    }
 }
 
 impl<const D: usize, T: Number> Kernel for Interpolate<'_, D, T> {
     #[inline(always)]
     fn run(self) {
-        let mut blend = [T::ZERO; CHUNK + 2];
-        self.window.blend(&mut blend);
-        let (near, far) = (T::of(0.75), T::of(0.25));
-        for (k, pair) in self.values.chunks_exact_mut(2).enumerate().take(self.window.len - 2) {
-            pair[0] = near * blend[k + 1] + far * blend[k];
-            pair[1] = near * blend[k + 1] + far * blend[k + 2];
+        let n = self.out.len();
+        let mut begin = 0;
+        while begin < n {
+            let len = (n - begin).min(CHUNK);
+            let values = self.chunk(begin, len);
+            self.out[begin..begin + len].copy_from_slice(&values[..len]);
+            begin += len;
         }
     }
 }
 
-/// One coarse value from its two fine ones and those beside them.
-struct Collect<'a, const D: usize, T> {
-    window: Window<'a, D, 4, T>,
-    scale: T,
-    out: &'a mut [T],
+/// A correction for a block of fine rows.
+struct Prolong<'a, const D: usize, T> {
+    transfer: &'a Transfer<D, T>,
+    fine: &'a Operator<D, T>,
+    walk: Walk<'a, D>,
+    coarse: &'a [T],
+    x: &'a mut [T],
+    base: usize,
 }
 
-impl<const D: usize, T: Number> Kernel for Collect<'_, D, T> {
+impl<const D: usize, T: Number> Kernel for Prolong<'_, D, T> {
     #[inline(always)]
     fn run(self) {
-        let mut blend = [T::ZERO; CHUNK + 2];
-        self.window.blend(&mut blend);
-        let (near, far) = (self.scale * T::of(0.75), self.scale * T::of(0.25));
-        for (k, out) in self.out.iter_mut().enumerate() {
-            *out = near * (blend[2 * k + 1] + blend[2 * k + 2]) + far * (blend[2 * k] + blend[2 * k + 3]);
+        let Prolong { transfer, fine, mut walk, coarse, x, base } = self;
+        let n = fine.layout.cells()[0];
+        while let Some(row) = walk.next() {
+            let shares = fine.shares(row.number, row.here);
+            let x = &mut x[row.here - base..row.here - base + n];
+            let mut begin = 0;
+            while begin < n {
+                let len = (n - begin).min(CHUNK);
+                let lines = &transfer.parents[row.number];
+                let mut values = Interpolate::<D, T> { lines, coarse, out: x }.chunk(begin, len);
+                shares.multiply(begin, &mut values[..len]);
+                for (x, v) in x[begin..begin + len].iter_mut().zip(&values) {
+                    *x += *v;
+                }
+                begin += len;
+            }
+        }
+    }
+}
+
+/// The right side of a block of coarse rows.
+struct Restrict<'a, const D: usize, T> {
+    transfer: &'a Transfer<D, T>,
+    walk: Walk<'a, D>,
+    n: usize,
+    residual: &'a [T],
+    out: &'a mut [T],
+    base: usize,
+}
+
+impl<const D: usize, T: Number> Kernel for Restrict<'_, D, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Restrict { transfer, mut walk, n, residual, out, base } = self;
+        let scale = 4.0 / (1u32 << D) as f64;
+        let (near, far) = (T::of(scale * UP[1]), T::of(scale * UP[0]));
+        while let Some(row) = walk.next() {
+            let out = &mut out[row.here - base..row.here - base + n];
+            let parts = transfer.children(row.number);
+            if parts.iter().map(|part| part.len as usize).sum::<usize>() < n {
+                out.fill(T::ZERO);
+            }
+            for part in parts {
+                let out = &mut out[part.x as usize..(part.x + part.len) as usize];
+                let total = out.len();
+                let mut begin = 0;
+                while begin < total {
+                    let len = (total - begin).min(CHUNK / 2);
+                    let mut blend = [T::ZERO; CHUNK + 2];
+                    let blend = &mut blend[..2 * len + 2];
+                    part.lines.blend::<D, 4, T>(UP, residual, 2 * begin, begin + len == total, blend);
+                    for (k, out) in out[begin..begin + len].iter_mut().enumerate() {
+                        *out = near * (blend[2 * k + 1] + blend[2 * k + 2]) + far * (blend[2 * k] + blend[2 * k + 3]);
+                    }
+                    begin += len;
+                }
+            }
         }
     }
 }
