@@ -173,7 +173,8 @@ fn far_away_everything_is_the_same() {
     };
     let ((here, cells), (there, cells_there)) = (result(0.0), result(1000.0));
     assert_eq!(cells, cells_there);
-    assert!(here == there, "a thousand metres away smoke looks different");
+    let worst = here.iter().zip(&there).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(worst < 1e-5, "a thousand metres away smoke looks different by {worst}");
 }
 
 #[test]

@@ -125,6 +125,7 @@ impl<const D: usize> Simulation for Smoke<D> {
 
     fn snap_time(&mut self, t: f64) {
         self.clock.time = t;
+        self.place_obstacles(t);
     }
 
     fn fields(&self) -> Vec<FieldInfo> {
@@ -232,6 +233,8 @@ impl<const D: usize> Simulation for Smoke<D> {
         for s in &mut self.substances {
             show(&s.name, &mut s.field);
         }
+        // How fast solids are limits the next step.
+        self.place_obstacles(self.clock.time);
     }
 }
 
