@@ -452,7 +452,7 @@ impl Resolver<'_> {
 
     fn vdb(&mut self, typed: &Option<Spanned<scene::Vdb>>, model: Model, grid: &Grid) -> Option<Vdb> {
         let (table, wanted, span) = match typed {
-            None => (None, model == Model::Smoke && self.d == 3, None),
+            None => (None, model == Model::Smoke && self.d == 3 && grid.has_cubes(), None),
             Some(Spanned { value: scene::Vdb::Plain(wanted), span }) => (None, *wanted, Some(*span)),
             Some(Spanned { value: scene::Vdb::Table(table), span }) => (Some(table), true, Some(*span)),
         };
