@@ -47,7 +47,10 @@ fn strouhal(re: f64) -> f64 {
 fn vortices_leave_a_cylinder_as_often_as_measured() {
     for re in [100.0, 150.0] {
         let (found, measured) = (strouhal(re), williamson(re));
-        println!("Re {re}: Strouhal number {found:.4}, measured {measured:.4}, {:+.1} %", 100.0 * (found / measured - 1.0));
+        println!(
+            "Re {re}: Strouhal number {found:.4}, measured {measured:.4}, {:+.1} %",
+            100.0 * (found / measured - 1.0)
+        );
         assert!((found / measured - 1.0).abs() < 0.05, "Re {re}: {found} and {measured}");
     }
 }
