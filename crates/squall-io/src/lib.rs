@@ -38,7 +38,7 @@ pub use checkpoint::{Checkpoint, CheckpointError, Position};
 pub use exr::{ExrPicture, ExrPrecision, read_exr, write_exr};
 pub use folder::{FolderError, Manifest, OutputFolder, Start};
 pub use image::{Picture, read_png, write_png, write_png16};
-pub use mesh::{LoadedMesh, MeshFileError, load_mesh, write_obj, write_ply};
+pub use mesh::{LoadedMesh, MeshFileError, load_mesh, parse_mesh, write_obj, write_ply};
 pub use movie::{MovieError, MovieFormat, assemble};
 pub use npy::write_npy;
 pub use output::{IoError, OutputFile, sweep_temporaries, write_whole};

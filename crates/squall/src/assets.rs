@@ -37,7 +37,7 @@ pub enum AssetError {
     #[error("{} is not a file", .0.display())]
     NotAFile(PathBuf),
     /// It is not what it should be.
-    #[error("{name}: {reason}")]
+    #[error("the mesh {name} cannot be used: {reason}")]
     Content {
         /// Which file.
         name: String,
@@ -120,13 +120,9 @@ impl Assets {
 pub(crate) fn load_mesh(assets: &Assets, name: &str) -> Result<(TriangleMesh, u64), AssetError> {
     let bytes = assets.read(name)?;
     let wrong = |reason: String| AssetError::Content { name: name.to_owned(), reason };
-    let mesh = parse_mesh(name, &bytes).map_err(wrong)?;
-    mesh.check().map_err(|e| wrong(e.to_string()))?;
-    Ok((mesh, fingerprint(&bytes)))
-}
-
-fn parse_mesh(_name: &str, _bytes: &[u8]) -> Result<TriangleMesh, String> {
-    Err("not yet".into())
+    let path = assets.root.as_ref().map_or_else(|| PathBuf::from(name), |root| root.join(name));
+    let loaded = squall_io::mesh::parse_mesh(&bytes, path).map_err(|e| wrong(e.to_string()))?;
+    Ok((loaded.mesh, fingerprint(&bytes)))
 }
 
 /// FNV-1a: the same on every machine and in every version, and collisions by accident are all it must avoid.

@@ -52,7 +52,11 @@ macro_rules! meshes {
     };
 }
 
-const MESHES: &[(&str, &[u8])] = meshes! { "knot.ply" };
+const MESHES: &[(&str, &[u8])] = meshes! {
+    "knot.ply"
+    "propeller.obj"
+    "star.ply"
+};
 
 /// The files that scenes of the gallery name.
 pub fn assets() -> Assets {

@@ -20,8 +20,24 @@ use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lan
 use crate::sample::{chunks, flatten, gather, limit, reach};
 use crate::trace::{Paths, Tracer, Work};
 
-/// Fields that are moved at once.
-const GROUP: usize = 2;
+/// Fields that are moved at once in a box: all share one look at the displacements.
+const BOX_GROUP: usize = 5;
+
+/// Fields at one location that are moved at once on tiles, where the windows of more would not fit into the cache.
+const TILE_GROUP: usize = 2;
+
+/// How many of the fields are moved at once.
+fn group<const D: usize>(fields: &[&mut Field<D>]) -> usize {
+    if fields[0].layout().as_tiles().is_none() {
+        return fields.len().min(BOX_GROUP);
+    }
+    fields.iter().take_while(|f| f.at() == fields[0].at()).count().min(TILE_GROUP)
+}
+
+/// Room for the largest group.
+const fn largest_group<const D: usize>(tiles: bool) -> usize {
+    if tiles { TILE_GROUP } else { BOX_GROUP }
+}
 
 /// What [`advect_mapped`] works in.
 pub struct MapScratch<const D: usize> {
@@ -44,7 +60,10 @@ impl<const D: usize> MapScratch<D> {
         Ok(MapScratch {
             back: fields(D)?,
             forth: fields(if scheme == Advection::MacCormack { D } else { 0 })?,
-            work: fields(Self::fields(scheme) - D * if scheme == Advection::MacCormack { 2 } else { 1 })?,
+            work: fields(
+                Self::fields(scheme, layout.as_tiles().is_some())
+                    - D * if scheme == Advection::MacCormack { 2 } else { 1 },
+            )?,
             reach: Vec::new(),
             tracing: Pool::default(),
             sampling: Pool::default(),
@@ -52,10 +71,11 @@ impl<const D: usize> MapScratch<D> {
     }
 
     /// How many fields that is.
-    pub const fn fields(scheme: Advection) -> usize {
+    pub const fn fields(scheme: Advection, tiles: bool) -> usize {
+        let group = largest_group::<D>(tiles);
         match scheme {
-            Advection::MacCormack => 2 * D + 2 * GROUP,
-            Advection::SemiLagrangian | Advection::MonotoneCubic => 2 * D,
+            Advection::MacCormack => 2 * D + 2 * group,
+            Advection::SemiLagrangian | Advection::MonotoneCubic => D + if group < D { D } else { group },
         }
     }
 
@@ -127,15 +147,14 @@ pub fn carry<const D: usize>(
     let sampler: Sampler<D> = if scheme == Advection::MonotoneCubic { cubic::gather_monotone } else { gather };
     let mut rest = fields;
     while !rest.is_empty() {
-        let at = rest[0].at();
-        let alike = rest.iter().take_while(|f| f.at() == at).count().min(GROUP);
-        let (now, later) = rest.split_at_mut(alike);
+        let count = group(rest);
+        let (now, later) = rest.split_at_mut(count);
         rest = later;
         now.iter_mut().for_each(|f| f.fill_halo());
-        let map = |d| Map { d, margins, at, rules: now[0].axis_rules(), isa };
-        let (results, rest_of_work) = work.split_at_mut(alike);
+        let map = |d| Map { d, margins, rules: now[0].axis_rules(), isa };
+        let (results, rest_of_work) = work.split_at_mut(count);
         if scheme == Advection::MacCormack {
-            let moved = &mut rest_of_work[..alike];
+            let moved = &mut rest_of_work[..count];
             sample_all(&map(back), gather, now, moved, sampling);
             correct_all(&map(back), &map(forth), now, moved, exact, results, sampling);
         } else {
@@ -197,11 +216,10 @@ impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
     }
 }
 
-/// Where the values at one location go to, or come from.
+/// Where values go to, or come from.
 struct Map<'a, const D: usize> {
     d: &'a [Field<D>],
     margins: &'a [u8],
-    at: At,
     /// Of the box.
     rules: [AxisRule; D],
     isa: Isa,
@@ -233,12 +251,13 @@ impl<const D: usize> Map<'_, D> {
         row.tile().map_or(0, |t| self.margins[t])
     }
 
-    /// Leaves in the bench the places and fractions of the points of a chunk, and in `hit` where one met a boundary.
+    /// Leaves in the bench the places and fractions of the points of a chunk at one location, and in `hit` where one met a
+    /// boundary.
     #[inline(always)]
     fn locate(
         &self,
-        row: Row<'_, D>,
-        chunk: Chunk<D>,
+        at: At,
+        (row, chunk): (Row<'_, D>, Chunk<D>),
         layout: &Layout<D>,
         bench: &mut Bench<D>,
         hit: &mut [u32; CHUNK],
@@ -247,7 +266,7 @@ impl<const D: usize> Map<'_, D> {
         for a in 0..D {
             let d = &mut d[a][..chunk.len];
             let here = chunk.of(self.d[a].run(row));
-            match self.at {
+            match at {
                 At::Center | At::Node => d.copy_from_slice(here),
                 At::Face(f) => {
                     self.d[a].beside(row, f, -1, chunk.x, d);
@@ -259,7 +278,7 @@ impl<const D: usize> Map<'_, D> {
         }
         let (rules, layout) = if row.on_tiles() { (&windows.rules, &windows.layout) } else { (&self.rules, layout) };
         for a in 0..D {
-            let points = if self.at == At::Face(a) { Points::FaceToFace } else { Points::CenterToCenter };
+            let points = if at == At::Face(a) { Points::FaceToFace } else { Points::CenterToCenter };
             rules[a].locate(a, chunk, &d[a], points, &mut axis[a]);
         }
         flatten(layout, axis.each_ref(), chunk.lanes, places);
@@ -279,7 +298,7 @@ fn sample_all<const D: usize>(
     out: &mut [Field<D>],
     pool: &Pool<Bench<D>>,
 ) {
-    let mut refs: smallvec::SmallVec<[&mut Field<D>; GROUP]> = out.iter_mut().collect();
+    let mut refs: smallvec::SmallVec<[&mut Field<D>; BOX_GROUP]> = out.iter_mut().collect();
     rows::for_each_run(&mut refs, bench(pool), |bench, row, out| {
         if row.on_tiles() {
             bench.windows.enter(row, map.margin(row), fields.iter().map(|f| &**f));
@@ -309,8 +328,13 @@ impl<const D: usize> Kernel for SampleRun<'_, '_, '_, D> {
         let SampleRun { map, sampler, fields, bench, row, out } = self;
         let mut value = [0.0; CHUNK];
         for chunk in chunks(row, out[0].len(), bench.windows.margin) {
-            map.locate(row, chunk, fields[0].layout(), bench, &mut [0; CHUNK]);
+            let mut located = None;
             for (k, out) in out.iter_mut().enumerate() {
+                let at = fields[k].at();
+                if located != Some(at) {
+                    located = Some(at);
+                    map.locate(at, (row, chunk), fields[0].layout(), bench, &mut [0; CHUNK]);
+                }
                 let from = if row.on_tiles() { bench.windows.corners(k) } else { fields[k].corners() };
                 sampler(map.isa, from, &bench.places, bench.axis.each_ref().map(|a| &a.frac), &mut value);
                 chunk.store(&value, out);
@@ -329,7 +353,7 @@ fn correct_all<const D: usize>(
     results: &mut [Field<D>],
     pool: &Pool<Bench<D>>,
 ) {
-    let mut refs: smallvec::SmallVec<[&mut Field<D>; GROUP]> = results.iter_mut().collect();
+    let mut refs: smallvec::SmallVec<[&mut Field<D>; BOX_GROUP]> = results.iter_mut().collect();
     rows::for_each_run(&mut refs, bench(pool), |bench, row, out| {
         if row.on_tiles() {
             bench.windows.enter(row, back.margin(row), moved.iter().chain(fields.iter().map(|f| &**f)));
@@ -357,21 +381,26 @@ impl<const D: usize> Kernel for CorrectRun<'_, '_, '_, D> {
         let count = fields.len();
         let (mut value, mut half) = ([0.0; CHUNK], [0.0; CHUNK]);
         for chunk in chunks(row, out[0].len(), bench.windows.margin) {
-            // Where either path met a boundary there is no way back: keep a1. Beside solids, too.
-            let mut hit = [0; CHUNK];
-            back.locate(row, chunk, fields[0].layout(), bench, &mut hit);
-            std::mem::swap(&mut bench.places, &mut bench.limits);
-            forth.locate(row, chunk, fields[0].layout(), bench, &mut hit);
-            for l in 0..chunk.lanes {
-                half[l] = if hit[l] == 0 { 0.5 } else { 0.0 };
-            }
-            if let Some(exact) = exact {
-                let factor = chunk.of(exact.run(row));
-                for l in 0..factor.len() {
-                    half[l] *= factor[l];
-                }
-            }
+            let mut located = None;
             for (k, out) in out.iter_mut().enumerate() {
+                let at = fields[k].at();
+                if located != Some(at) {
+                    located = Some(at);
+                    // Where either path met a boundary there is no way back: keep a1. Beside solids, too.
+                    let mut hit = [0; CHUNK];
+                    back.locate(at, (row, chunk), fields[0].layout(), bench, &mut hit);
+                    std::mem::swap(&mut bench.places, &mut bench.limits);
+                    forth.locate(at, (row, chunk), fields[0].layout(), bench, &mut hit);
+                    for l in 0..chunk.lanes {
+                        half[l] = if hit[l] == 0 { 0.5 } else { 0.0 };
+                    }
+                    if let Some(exact) = exact {
+                        let factor = chunk.of(exact.run(row));
+                        for l in 0..factor.len() {
+                            half[l] *= factor[l];
+                        }
+                    }
+                }
                 let tiles = row.on_tiles();
                 let from = if tiles { bench.windows.corners(k) } else { moved[k].corners() };
                 gather(isa, from, &bench.places, bench.axis.each_ref().map(|a| &a.frac), &mut value);

@@ -69,8 +69,8 @@ impl<const D: usize> Force<D> for Confinement<D> {
         let h = grid.min_spacing();
         let speed = u.iter().map(max_abs).fold(0.0, Real::max) as f64;
         let eps = (1e-6 * max_abs(size) as f64 / h + ROUNDING * speed / (h * h)) as Real;
-        if eps == 0.0 {
-            return; // at rest, where nothing has a direction
+        if eps < Real::MIN_POSITIVE {
+            return; // Nothing turns.
         }
         let k = (now.dt * self.strength * h) as Real;
         // |f| dt <= h / (4 dt).

@@ -108,6 +108,11 @@ pub trait Source<const D: usize>: Send {
     fn swells(&self) -> bool {
         false
     }
+
+    /// Whether it ever looks at the velocity or changes it.
+    fn pushes(&self) -> bool {
+        true
+    }
 }
 
 /// The same acceleration everywhere, such as gravity.
@@ -316,6 +321,10 @@ impl<const D: usize> Source<D> for During<Box<dyn Source<D>>> {
 
     fn swells(&self) -> bool {
         self.effect.swells()
+    }
+
+    fn pushes(&self) -> bool {
+        self.effect.pushes()
     }
 }
 

@@ -125,4 +125,8 @@ impl<const D: usize> Source<D> for ShapedSource<D> {
     fn swells(&self) -> bool {
         self.expansion != 0.0
     }
+
+    fn pushes(&self) -> bool {
+        self.velocity.is_some() || self.drags
+    }
 }

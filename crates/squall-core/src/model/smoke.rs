@@ -95,7 +95,8 @@ pub struct Smoke<const D: usize> {
     /// How much fluid appears, per volume and second; if any ever does.
     swelling: Option<Field<D>>,
     obstacles: Option<Obstacles<D>>,
-    /// The largest acceleration of the last step, in metres per second squared.
+    /// The largest velocity component of the fluid, in metres per second; and how fast it grew in the last step.
+    max_speed: f64,
     acceleration: f64,
     timings: Timings,
 }
@@ -135,6 +136,7 @@ impl<const D: usize> Smoke<D> {
             solver: Pressure::new(&grid, &layout, false)?,
             swelling: None,
             obstacles: None,
+            max_speed: if unbounded { options.wind.iter().fold(0.0, |m: f64, w| m.max(w.abs() as f64)) } else { 0.0 },
             acceleration: 0.0,
             timings: Timings::default(),
             layout,
@@ -145,7 +147,7 @@ impl<const D: usize> Smoke<D> {
 
     /// How many fields, each of one number per cell, smoke with this many substances takes in a box.
     pub fn fields_needed(options: &Options<D>, substances: usize) -> usize {
-        2 * D + 1 + substances + MapScratch::<D>::fields(options.advection)
+        2 * D + 1 + substances + MapScratch::<D>::fields(options.advection, false)
     }
 
     /// Adds something to be carried, of which there is `ambient` everywhere; returns its place in the list.

@@ -84,10 +84,16 @@ pub enum MeshFileError {
 /// Reads a mesh. The format is recognised by the first bytes of the file, or else by its extension.
 pub fn load_mesh(path: impl AsRef<Path>) -> Result<LoadedMesh, MeshFileError> {
     let path = path.as_ref();
-    let data = read_limited(path, MOST_BYTES)?;
+    parse_mesh(&read_limited(path, MOST_BYTES)?, path)
+}
+
+/// Reads a mesh from the content of the file `path`: it need not exist, but buffers of a glTF file are looked for next to
+/// it.
+pub fn parse_mesh(data: &[u8], path: impl AsRef<Path>) -> Result<LoadedMesh, MeshFileError> {
+    let path = path.as_ref();
     let folder = path.parent().unwrap_or(Path::new(""));
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    parse(&data, &extension, folder).map_err(|Fault { place, what }| MeshFileError::Content {
+    parse(data, &extension, folder).map_err(|Fault { place, what }| MeshFileError::Content {
         path: path.to_owned(),
         place,
         what,

@@ -171,6 +171,20 @@ fn meshes_survive_writing_and_reading() {
 }
 
 #[test]
+fn the_meshes_of_the_gallery_are_small_closed_and_a_metre_wide() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes/meshes");
+    for name in ["knot.ply", "star.ply", "propeller.obj"] {
+        let path = folder.join(name);
+        assert!(std::fs::metadata(&path).unwrap().len() < 200_000, "{name}");
+        let LoadedMesh { mesh, notes } = load_mesh(path).unwrap();
+        assert!(mesh.is_closed() && mesh.volume() > 0.0 && notes.is_empty(), "{name}");
+        let (low, high) = mesh.bounds();
+        let width = (0..3).map(|a| high[a] - low[a]).fold(0.0, f64::max);
+        assert!((0.8..1.3).contains(&width), "{name}: {width}");
+    }
+}
+
+#[test]
 fn nodes_of_gltf_files_move_turn_scale_and_mirror() {
     let vertices = |nodes: &str| parse_here(&glb(nodes), "glb").unwrap().mesh;
     let turned = vertices(

@@ -269,18 +269,9 @@ fn put_leaf<const N: usize>(
     }
     // Bit by bit: -0 is not 0, and a NaN equals itself.
     let bits = background.map(f32::to_bits);
-    let mask = |wanted: &dyn Fn([u32; N]) -> bool| -> [u64; 8] {
-        std::array::from_fn(|w| {
-            (0..64).fold(0, |m, i| m | u64::from(wanted(values[64 * w + i].map(f32::to_bits))) << i)
-        })
-    };
-    let other = mask(&|v| v != bits);
-    let negative = if class == VdbClass::LevelSet {
-        let minus = background.map(|v| (-v).to_bits());
-        mask(&|v| v == minus)
-    } else {
-        [0; 8]
-    };
+    let other = mask(&values, |v| v != bits);
+    let minus = background.map(|v| (-v).to_bits());
+    let negative = if class == VdbClass::LevelSet { mask(&values, |v| v == minus) } else { [0; 8] };
     let active: [u64; 8] = std::array::from_fn(|w| other[w] & !negative[w]);
     let path = Path::to_block(block);
     if other == [0; 8] {
@@ -292,6 +283,17 @@ fn put_leaf<const N: usize>(
     active.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
     packer.put(out, &active, &negative, &values);
     Some(Leaf { path, block, active: Some(active) })
+}
+
+/// The cells of a leaf whose bits are as wanted.
+fn mask<const N: usize>(values: &[[f32; N]; BLOCK_CELLS], wanted: impl Fn([u32; N]) -> bool) -> [u64; 8] {
+    let mut mask = [0; 8];
+    for (word, values) in mask.iter_mut().zip(values.as_chunks::<64>().0) {
+        for (i, value) in values.iter().enumerate() {
+            *word |= u64::from(wanted(value.map(f32::to_bits))) << i;
+        }
+    }
+    mask
 }
 
 /// The name of a file's content: equal for equal content, different for different content.

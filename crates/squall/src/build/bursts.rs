@@ -59,6 +59,10 @@ impl<const D: usize> Source<D> for Bursts<D> {
     fn swells(&self) -> bool {
         self.effect.swells()
     }
+
+    fn pushes(&self) -> bool {
+        self.effect.pushes()
+    }
 }
 
 #[cfg(test)]

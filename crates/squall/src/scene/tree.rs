@@ -177,13 +177,15 @@ pub(crate) fn apply_override(root: &mut Node, text: &str, source: usize, problem
             return;
         }
         let kind = at.kind();
+        if matches!(&at.value, Value::Table(entries) if entries.is_empty()) && key.parse::<usize>().is_ok() {
+            let list = path[..key_span.start].trim_end_matches(['.', ' ']);
+            let message = format!("there is no entry {key} in `{list}`");
+            problems.error(key_span, message, "no such entry").help(format!("the scene has no [[{list}]] yet"));
+            // A list without entries is right as it is: nothing more is to be said about it.
+            at.value = Value::List(Vec::new());
+            return;
+        }
         at = match &mut at.value {
-            Value::Table(entries) if entries.is_empty() && key.parse::<usize>().is_ok() => {
-                let list = path[..key_span.start].trim_end_matches(['.', ' ']);
-                let message = format!("there is no entry {key} in `{list}`");
-                problems.error(key_span, message, "no such entry").help(format!("the scene has no [[{list}]] yet"));
-                return;
-            }
             Value::Table(entries) => {
                 let index = entries.iter().position(|e| e.key == key).unwrap_or_else(|| {
                     let node = Node { span: key_span, value: Value::Table(Vec::new()) };

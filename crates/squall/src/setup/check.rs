@@ -6,7 +6,6 @@ use crate::scene;
 
 pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
     net_inflow(setup, file, problems);
-    noise_without_bounds(setup, file, problems);
     if !problems.errors.is_empty() {
         // The values behind an error are stand-ins: warnings about them would only confuse.
         return;
@@ -53,29 +52,6 @@ fn net_inflow(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_
         };
         let message = format!("{} {unit} of fluid {verb} the box and no side is open", net.abs());
         problems.error(first_inflow(file), message, "here").help(help);
-    }
-}
-
-/// Noise is kept in a box of its own, and an unbounded grid goes wherever it likes.
-fn noise_without_bounds(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
-    if !setup.grid.is_unbounded() {
-        return;
-    }
-    let typed = file.force.iter().flat_map(|list| &list.value);
-    let forces = setup.forces.iter().zip(typed).filter(|(f, _)| match &f.kind {
-        ForceKind::Noise { .. } => true,
-        ForceKind::Expression(components) => components.iter().any(Formula::uses_noise),
-        _ => false,
-    });
-    let sources = file.substance.iter().flat_map(|named| &named.0).filter(|(name, _)| {
-        let substance = setup.substances.iter().find(|s| s.name == name.value);
-        substance.and_then(|s| s.source.as_ref()).is_some_and(Formula::uses_noise)
-    });
-    let spans = forces.map(|(_, typed)| typed.span).chain(sources.map(|(name, _)| name.span));
-    for span in spans.collect::<Vec<_>>() {
-        problems
-            .error(span, "noise that fills space needs a box", "this grid has no bounds")
-            .help("add [boundary] to make the scene a box; sources flutter by their own `noise`");
     }
 }
 

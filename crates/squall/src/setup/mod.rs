@@ -178,13 +178,6 @@ pub enum Formula {
     Expression(Expr),
 }
 
-impl Formula {
-    /// Whether it uses noise of any kind.
-    pub(crate) fn uses_noise(&self) -> bool {
-        matches!(self, Formula::Expression(e) if e.variables().iter().any(|v| v.starts_with("noise")))
-    }
-}
-
 /// An emitter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {

@@ -23,6 +23,7 @@ impl<const D: usize> Smoke<D> {
     /// Lets `f` set one component of the initial velocity.
     pub fn set_velocity_component(&mut self, a: usize, f: impl FnOnce(&mut Field<D>)) {
         f(&mut self.velocity[a]);
+        self.max_speed = self.velocity.iter().map(|u| ops::max_abs(u) as f64).fold(0.0, f64::max);
     }
 
     /// Pressure over density, in square metres per second squared.
@@ -54,6 +55,8 @@ impl<const D: usize> Smoke<D> {
 
     pub(super) fn report(&mut self, dt: f64, cfl: f64, projected: Projected) -> Result<StepReport, NotFinite> {
         let start = Instant::now();
+        self.acceleration = (projected.max_speed - self.max_speed).abs() / dt;
+        self.max_speed = projected.max_speed;
         let energy = self.energy();
         let mass = self.mass();
         // A sum is finite only if its terms are (or cancel, as infinities of both signs do not: that is NaN).
@@ -215,6 +218,7 @@ impl<const D: usize> Simulation for Smoke<D> {
         visitor.integer("steps", &mut self.clock.steps);
         visitor.real("time", &mut self.clock.time);
         visitor.real("last_dt", &mut self.clock.last_dt);
+        visitor.real("max_speed", &mut self.max_speed);
         visitor.real("acceleration", &mut self.acceleration);
         self.visit_tiles(visitor);
         // Whole arrays, as last faces lie behind the cells; ghosts up to date, so that equal states are equal bytes.

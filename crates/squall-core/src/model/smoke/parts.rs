@@ -10,7 +10,7 @@ use crate::advect::{Flow, carry};
 use crate::field::{Field, Pad, VectorField};
 use crate::force::Moment;
 use crate::grid::{At, Axis, Ends};
-use crate::ops::{self, above, each};
+use crate::ops::{above, each};
 use crate::rows;
 
 /// What a transport moves.
@@ -89,7 +89,6 @@ impl<const D: usize> Smoke<D> {
     /// `u += dt f`.
     pub(super) fn push(&mut self, time: f64, dt: f64) {
         let start = Instant::now();
-        let before = self.speed();
         let Self { grid, velocity, substances, forces, scratch, .. } = self;
         let now = Moment { time, dt };
         let mut others: SmallVec<[usize; 8]> = SmallVec::new();
@@ -108,7 +107,6 @@ impl<const D: usize> Smoke<D> {
         }
         self.blow_at_the_edge(dt);
         self.velocity.iter_mut().for_each(|u| u.set_end_faces());
-        self.acceleration = (self.speed() - before).abs() * self.grid.spacing[0] / dt;
         self.timings.force += start.elapsed().as_secs_f64();
     }
 
@@ -117,12 +115,15 @@ impl<const D: usize> Smoke<D> {
         let start = Instant::now();
         let Self { grid, velocity, substances, sources, scratch, swelling, .. } = self;
         let now = Moment { time, dt };
-        if !sources.is_empty() {
-            let centered = scratch.as_mut().expect("allocated at the start").lend();
+        let centered = scratch.as_mut().expect("allocated at the start").lend();
+        let pushing = sources.iter().any(|s| s.pushes());
+        if pushing {
             center(velocity, centered);
-            for source in sources.iter_mut() {
-                source.apply(grid, now, centered, substances);
-            }
+        }
+        for source in sources.iter_mut() {
+            source.apply(grid, now, centered, substances);
+        }
+        if pushing {
             add_change(velocity, centered);
         }
         if let Some(rate) = swelling {
@@ -157,7 +158,7 @@ impl<const D: usize> Smoke<D> {
     /// The largest speed along one axis, in cells per second.
     pub(super) fn speed(&self) -> f64 {
         let solids = self.solids().map_or(0.0, |s| s.max_speed() / self.grid.spacing[0]);
-        (0..D).map(|a| ops::max_abs(&self.velocity[a]) as f64 / self.grid.spacing[a]).fold(solids, f64::max)
+        solids.max(self.max_speed / self.grid.spacing[0])
     }
 }
 

@@ -124,8 +124,8 @@ impl Solid {
         let winding = self.tree.winding(x, FINE);
         let step = 0.25 * self.resolution;
         let slope: [f64; 3] = from_fn(|a| {
-            let at = |s: f64| self.tree.winding(from_fn(|b| if a == b { x[b] + s } else { x[b] }), FINE);
-            (at(step) - at(-step)) / (2.0 * step)
+            let beside = from_fn(|b| if a == b { x[b] + step } else { x[b] });
+            (self.tree.winding(beside, FINE) - winding) / step
         });
         (winding > 0.5, (winding - 0.5).abs() / length(slope))
     }
