@@ -70,7 +70,7 @@ pub fn estimate(setup: &Setup) -> Estimate {
 }
 
 /// The program itself, its threads and its tables.
-const BASE_BYTES: u64 = 12 << 20;
+const BASE_BYTES: u64 = 17 << 20;
 
 fn estimate_for<const D: usize>(setup: &Setup) -> Estimate {
     let grid = grid::<D>(setup);

@@ -7,6 +7,7 @@ use squall::{Scene, SceneError};
 /// A scene that is right, to which the cases add what is wrong.
 const GRID: &str = "[grid]\ncells = [32, 48]\n";
 const SMOKE: &str = "[grid]\ncells = [32, 48]\n\n[substance.density]\ninitial = 0.5\n\n";
+const PLUME: &str = "model = \"smoke\"\n[grid]\ncells = [16, 24, 16]\n";
 const GRID_3D: &str = "[grid]\ncells = [16, 16, 16]\n";
 
 fn report(text: &str, overrides: &[&str]) -> String {
@@ -206,6 +207,52 @@ cases!(pictures_without_substances, GRID, {
     "all substances, of which there are none" => "[picture]\nshow = \"substances\"\n",
 });
 
+cases!(smoke_and_objects, PLUME, {
+    "cells that are not cubes" => "size = [1.0, 1.0, 1.0]\n",
+    "too cold" => "[smoke]\ncooling = -1.0\n",
+    "a law that is none" => "[smoke]\nfade_law = \"linear\"\n",
+    "a softness" => "[[source]]\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.1 } }\nset = { density = 1.0 }\nsoftness = 0.1\n",
+    "an emitted density" => "[[source]]\ndensity = 1.0\n",
+    "bursts without an end" => "[[source]]\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.1 } }\nset = { density = 1.0 }\nevery = 1.0\n",
+    "bursts that overlap" => "[[source]]\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.1 } }\nset = { density = 1.0 }\nto = 2.0\nevery = 1.0\n",
+    "following nobody" => "[[source]]\nfollow = \"ball\"\nset = { density = 1.0 }\n",
+    "an object without anything" => "[[object]]\n",
+    "a mesh in the wrong place" => "[[object]]\nname = \"a\"\nmesh = \"horse.ply\"\n",
+    "a mesh without a folder" => "[[object]]\nname = \"a\"\nshape = { mesh = \"horse.ply\" }\n",
+    "a mesh from somewhere else" => "[[object]]\nname = \"a\"\nshape = { mesh = \"/etc/passwd\" }\n",
+    "a polygon in 3D" => "[[object]]\nname = \"a\"\nshape = { polygon = [[0, 0], [1, 0], [0, 1]] }\n",
+    "nothing united" => "[[object]]\nname = \"a\"\nshape = { union = [] }\n",
+    "one angle in 3D" => "[[object]]\nname = \"a\"\nshape = { sphere = { center = [0, 0, 0], radius = 1 } }\nrotation = 90\n",
+    "keys out of order" => "[[object]]\nname = \"a\"\nshape = { sphere = { center = [0, 0, 0], radius = 1 } }\nmotion = { keys = [{ time = 1.0 }, { time = 0.5 }] }\n",
+    "a speed in the wrong place" => "[[object]]\nname = \"a\"\nshape = { sphere = { center = [0, 0, 0], radius = 1 } }\nvelocity = [1, 0, 0]\n",
+    "the filter of the other model" => "[solver]\nfilter = 0.5\n",
+});
+
+cases!(camera_and_lights, PLUME, {
+    "a camera in its target" => "[camera]\nposition = [0.0, 0.0, 0.0]\ntarget = [0.0, 0.0, 0.0]\n",
+    "position and yaw" => "[camera]\nposition = [0.0, 0.0, 4.0]\nyaw = 30.0\n",
+    "an orbit out of order" => "[camera]\norbit = [{ time = 1.0 }, { time = 1.0 }]\n",
+    "orbit and turntable" => "[camera]\nturntable = 5.0\norbit = [{ time = 1.0 }]\n",
+    "a light that is nowhere" => "[[light]]\nstrength = 2.0\n",
+    "a light by another name" => "[[light]]\ndirection = [0.0, 1.0, 0.0]\n",
+    "a sun and a point" => "[[light]]\nsun = [0.0, 1.0, 0.0]\npoint = [0.0, 1.0, 0.0]\n",
+    "too many rays" => "[render]\nsamples = 100\n",
+    "a glow of nothing" => "[render]\nglow = { substance = \"heat\" }\n",
+    "exposure in the wrong place" => "[render]\nexposure = 2.0\n",
+    "12 bits" => "[output]\nbits = 12\n",
+    "volumes of nothing" => "[output]\nvdb = { fields = [\"soot\"] }\n",
+    "a camera for the speed" => "[picture]\nshow = \"speed\"\n[camera]\nyaw = 3.0\n",
+});
+
+cases!(only_for_smoke, SMOKE, {
+    "objects" => "[[object]]\nname = \"a\"\nshape = { sphere = { center = [0, 0], radius = 1 } }\n",
+    "the table of smoke" => "[smoke]\nrise = 1.0\n",
+    "an explosion" => "[[source]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.1 } }\nexpansion = 1.0\n",
+    "a camera in 2D" => "[camera]\nyaw = 3.0\n",
+    "volumes in 2D" => "[output]\nvdb = true\n",
+    "a height of its own" => "[output]\nheight = 100\n",
+});
+
 cases!(warnings, SMOKE, {
     "a source outside" => "[[source]]\nset = { density = 1.0 }\nshape = { sphere = { center = [0.5, 3.0], radius = 0.1 } }\n",
     "a source thinner than a cell" => "[[source]]\nset = { density = 1.0 }\nshape = { sphere = { center = [0.5, 0.5], radius = 0.001 } }\n",
@@ -228,6 +275,7 @@ fn overrides() {
         "grid.cells.x=3",
         "grid.cells.7=3",
         "source.0.noise=0.5",
+        "object.0.visible=false",
         "solver.advection=maccormak",
         "fluid.velocity=[\"0\", \"2*qq\"]",
     ] {

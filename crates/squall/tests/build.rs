@@ -19,17 +19,24 @@ fn values(sim: &dyn Simulation, field: &str, component: usize) -> Vec<f32> {
 fn every_gallery_scene_and_the_template_take_ten_steps() {
     let scenes = squall::gallery::all().iter().map(|s| (s.name, s.text.to_string()));
     for (name, text) in scenes.chain([("template", squall::gallery::template("mine"))]) {
-        let scene = Scene::parse(name, &text, &[]).unwrap();
+        let scene = Scene::parse(name, &text, &[]).unwrap().with_assets(squall::gallery::assets());
         let (mut setup, _) = scene.setup().unwrap();
-        // The same scene on a coarse grid.
+        // The same scene on a coarse grid. The cells of smoke are cubes, so its box changes a little.
         let longest = *setup.grid.cells.iter().max().unwrap();
-        for n in &mut setup.grid.cells {
+        let smoke = setup.smoke.is_some();
+        let h = setup.grid.size[0] / setup.grid.cells[0] as f64 * longest as f64 / 32.0;
+        for (n, size) in setup.grid.cells.iter_mut().zip(&mut setup.grid.size) {
             *n = (*n * 32 / longest).max(1);
+            if smoke {
+                *size = h * *n as f64;
+            }
         }
+        // What direct solvers leave is rounding; others stop at their tolerance.
+        let most = if smoke { 1e-3 } else { 1e-5 };
         let mut sim = build(&setup).unwrap();
         for _ in 0..10 {
             let report = sim.step(1.0 / 30.0).unwrap_or_else(|e| panic!("{name}: {e}"));
-            assert!(report.relative_divergence < 1e-5, "{name}: divergence {}", report.relative_divergence);
+            assert!(report.relative_divergence < most, "{name}: divergence {}", report.relative_divergence);
         }
     }
 }

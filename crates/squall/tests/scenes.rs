@@ -6,7 +6,8 @@ use squall::{Scene, Setup, gallery, schema};
 
 fn setup_with(text: &str, overrides: &[&str]) -> Setup {
     let overrides: Vec<String> = overrides.iter().map(|o| o.to_string()).collect();
-    match Scene::parse("scene.toml", text, &overrides).and_then(|s| s.setup()) {
+    let scene = Scene::parse("scene.toml", text, &overrides);
+    match scene.and_then(|s| s.with_assets(gallery::assets()).setup()) {
         Ok((setup, _)) => setup,
         Err(e) => panic!("{}", squall::diagnostic::plain(&e)),
     }
@@ -219,7 +220,7 @@ fn pictures_span_what_the_scene_emits() {
 fn the_template_and_the_gallery_are_without_fault() {
     let template = gallery::template("My \"scene\"\n");
     for (name, text) in gallery::all().iter().map(|s| (s.name, s.text)).chain([("template", template.as_str())]) {
-        let scene = Scene::parse(name, text, &[]).unwrap();
+        let scene = Scene::parse(name, text, &[]).unwrap().with_assets(gallery::assets());
         let (setup, warnings) = scene.setup().unwrap();
         assert!(warnings.is_empty(), "{name}: {warnings:?}");
         assert!(!setup.description.is_empty(), "{name} has no description");

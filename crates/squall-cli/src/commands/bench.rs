@@ -49,6 +49,9 @@ const TAICHI_512: Option<Reference> = Some(Reference { program: "Taichi, 40 swee
 
 const PLUME: &str = include_str!("bench/plume.toml");
 const DYES: &str = include_str!("bench/dyes.toml");
+const SMOKE: &str = include_str!("bench/smoke.toml");
+const BALL: &str = include_str!("bench/ball.toml");
+const FREE: &str = include_str!("bench/free.toml");
 
 const CASES: &[Case] = &[
     Case {
@@ -79,6 +82,17 @@ const CASES: &[Case] = &[
         is_large: true,
         reference: MANTAFLOW_128,
     },
+    Case {
+        name: "ball64",
+        scene: BALL,
+        overrides: &["grid.cells=[64, 64, 64]"],
+        is_large: false,
+        reference: MANTAFLOW_64,
+    },
+    Case { name: "free64", scene: FREE, overrides: &["grid.cells=[64, 64, 64]"], is_large: false, reference: None },
+    Case { name: "smoke128", scene: SMOKE, overrides: &[], is_large: true, reference: MANTAFLOW_128 },
+    Case { name: "ball128", scene: BALL, overrides: &[], is_large: true, reference: MANTAFLOW_128 },
+    Case { name: "free128", scene: FREE, overrides: &[], is_large: true, reference: None },
     Case { name: "dyes512", scene: DYES, overrides: &[], is_large: false, reference: TAICHI_512 },
 ];
 
@@ -140,19 +154,15 @@ fn measure(case: &Case, threads: usize, steps: usize) -> Result<Measured, Failur
     let (setup, _) = Scene::parse(case.name, case.scene, &overrides)?.setup()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|e| Failure::new(Code::Io, format!("cannot start threads: {e}"), None))?;
-    let (mut seconds, parts) = pool.install(|| time_steps(&setup, steps))?;
+    let (mut seconds, parts, cells) = pool.install(|| time_steps(&setup, steps))?;
     seconds.sort_by(f64::total_cmp);
     let median = seconds[seconds.len() / 2];
     let whole: f64 = seconds.iter().sum();
-    Ok(Measured {
-        seconds: median,
-        ns_per_cell: 1e9 * median / setup.cell_count() as f64,
-        shares: parts.map(|part| part / whole),
-    })
+    Ok(Measured { seconds: median, ns_per_cell: 1e9 * median / cells as f64, shares: parts.map(|part| part / whole) })
 }
 
-/// Seconds of each step, and the sums of the parts.
-fn time_steps(setup: &Setup, steps: usize) -> Result<(Vec<f64>, [f64; 5]), Failure> {
+/// Seconds of each step, the sums of the parts, and the cells at the end.
+fn time_steps(setup: &Setup, steps: usize) -> Result<(Vec<f64>, [f64; 5], u64), Failure> {
     let failed = |e: squall::RunError| Failure::from(e);
     let mut sim = squall::build::build(setup).map_err(|e| failed(e.into()))?;
     let mut step = || -> Result<(f64, StepReport), Failure> {
@@ -165,17 +175,18 @@ fn time_steps(setup: &Setup, steps: usize) -> Result<(Vec<f64>, [f64; 5]), Failu
     for _ in 0..3 {
         step()?;
     }
-    let (mut seconds, mut parts) = (Vec::with_capacity(steps), [0.0; 5]);
+    let (mut seconds, mut parts, mut cells) = (Vec::with_capacity(steps), [0.0; 5], 0);
     for _ in 0..steps.max(1) {
         let (spent, report) = step()?;
         seconds.push(spent);
+        cells = report.cells;
         let Timings { follow, advect, force, diffuse, project, measure } = report.timings;
         let force = force + follow;
         for (sum, part) in parts.iter_mut().zip([advect, force, diffuse, project, measure]) {
             *sum += part;
         }
     }
-    Ok((seconds, parts))
+    Ok((seconds, parts, cells))
 }
 
 impl Measured {

@@ -77,6 +77,7 @@ impl<const D: usize> Source<D> for ShapedSource<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &mut [Substance<D>]) {
         let layout = u[0].layout().clone();
         let at = now.time + now.dt;
+        self.shape.prepare(at);
         if let Some(flicker) = &mut self.flicker {
             flicker.move_to(at);
         }

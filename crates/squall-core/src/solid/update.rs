@@ -94,6 +94,7 @@ impl<const D: usize> Solids<D> {
     pub fn update(&mut self, grid: &Grid<D>, t: f64) -> Changed<D> {
         let Solids { obstacles, boundary, made, phi, distance, open, velocity, near_rows, ghosts, border, max_speed } =
             self;
+        obstacles.iter_mut().for_each(|o| o.shape.prepare(t));
         let placed = place(obstacles, grid, t);
         let places: Vec<_> = placed.iter().map(|p| (p.cells, p.obstacle.shape.moves())).collect();
         let changed = match made.as_ref().filter(|made| made.grid == *grid) {

@@ -26,7 +26,7 @@ table! {
         roll: f64,
         /// Whether nothing shrinks with distance. Default false.
         orthographic: bool,
-        /// The part of the picture left free on each side where the distance is chosen for you. Default 0.05.
+        /// The part of the picture left free on each side where the distance is chosen for you. Default 0.
         margin: f64,
         /// Seconds for a whole turn around the target. Default: the camera stands still.
         turntable: f64,
@@ -72,7 +72,7 @@ table! {
         quality: Quality,
         /// Rays per pixel, 1 to 16. Default: 1 for a preview, else 4.
         samples: u64,
-        /// Optical depth of a metre of smoke of density 1. Default: 40 divided by the longest side of the box.
+        /// Optical depth of a metre of smoke of density 1. Default: 25 divided by the longest side of the box.
         thickness: f64,
         /// Colour of the smoke in white light. Default "#f1f0ef".
         color: String,

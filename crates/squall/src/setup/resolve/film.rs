@@ -93,7 +93,7 @@ impl Resolver<'_> {
             keys,
             turntable,
             orthographic: c.orthographic.as_deref().copied().unwrap_or(false),
-            margin: self.between(&c.margin, -0.45, 0.45, 0.05, "camera.margin"),
+            margin: self.between(&c.margin, 0.0, 0.45, 0.0, "camera.margin"),
         }
     }
 
@@ -129,8 +129,8 @@ impl Resolver<'_> {
             let sun =
                 |towards, color, strength| Light { source: LightSource::Sun(towards), color, strength, size: 2.0 };
             return vec![
-                sun([-0.7, 0.8, 0.35], [0xff, 0xf3, 0xe2], 1.65),
-                sun([0.75, 0.3, -0.75], [0xce, 0xe5, 0xff], 0.75),
+                sun([-0.7, 0.8, 0.35], [0xff, 0xf3, 0xe2], 1.25),
+                sun([0.75, 0.3, -0.75], [0xce, 0xe5, 0xff], 0.55),
             ];
         };
         if typed.len() > MAX_LIGHTS {
@@ -182,7 +182,7 @@ impl Resolver<'_> {
         Render {
             quality,
             samples: self.count(&r.samples, 1, 16, samples, "render.samples"),
-            thickness: self.between(&r.thickness, 0.0, 1e9, 40.0 / longest, "render.thickness"),
+            thickness: self.between(&r.thickness, 0.0, 1e9, 25.0 / longest, "render.thickness"),
             color: self.color_or(&r.color, [0xf1, 0xf0, 0xef]),
             glow: r.glow.as_ref().and_then(|g| self.glow(g, longest, substances, sources)),
             anisotropy: self.between(&r.anisotropy, -0.9, 0.9, 0.2, "render.anisotropy"),

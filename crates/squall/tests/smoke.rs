@@ -1,0 +1,249 @@
+//! Scenes of the model smoke: read, run, stopped, drawn again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use squall::run::{CancelToken, Outcome, RunOptions, render, run};
+use squall::setup::{Axis, Shape};
+use squall::{Assets, Event, RunError, Scene, Setup};
+
+/// A small plume without bounds around a moving ball, with everything that is written.
+const PLUME: &str = r#"
+model = "smoke"
+[grid]
+cells = [16, 24, 16]
+[[source]]
+shape = { sphere = { center = [0.5, 0.3, 0.5], radius = 0.15 } }
+set = { density = 1.0, temperature = 200.0 }
+noise = 0.5
+[[object]]
+name = "ball"
+shape = { sphere = { center = [0.3, 0.8, 0.5], radius = 0.1 } }
+motion = { velocity = [0.5, 0.0, 0.0] }
+[[source]]
+follow = "ball"
+rate = { density = 2.0 }
+to = 0.05
+every = 0.1
+[time]
+frames = 4
+[output]
+width = 32
+exr = true
+vdb = { fields = ["density", "temperature", "velocity"] }
+[render]
+quality = "preview"
+glow = {}
+"#;
+
+fn setup(text: &str, overrides: &[&str]) -> Setup {
+    let overrides: Vec<String> = overrides.iter().map(|&o| o.to_owned()).collect();
+    match Scene::parse("smoke.toml", text, &overrides).and_then(|s| s.setup()) {
+        Ok((setup, _)) => setup,
+        Err(e) => panic!("{}", squall::diagnostic::plain(&e)),
+    }
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("squall-smoke-test-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn files(&self, out: &str) -> BTreeMap<String, Vec<u8>> {
+        let entries = std::fs::read_dir(self.0.join(out)).unwrap().map(|e| e.unwrap()).filter(|e| e.path().is_file());
+        let files = entries.map(|e| (e.file_name().into_string().unwrap(), std::fs::read(e.path()).unwrap()));
+        files.filter(|(name, _)| name != "timings.csv" && name != "checkpoint.prev.sqc").collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn options(out: &Path) -> RunOptions {
+    RunOptions::new("smoke", out)
+}
+
+fn go(setup: &Setup, out: &Path) {
+    let summary = run(setup, &options(out), &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap();
+    assert_eq!(summary.outcome, Outcome::Done);
+}
+
+fn assert_same(a: &BTreeMap<String, Vec<u8>>, b: &BTreeMap<String, Vec<u8>>, what: &str) {
+    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{what}");
+    for (name, bytes) in a {
+        assert!(*bytes == b[name], "{what}: {name} differs");
+    }
+}
+
+#[test]
+fn smoke_stopped_after_every_step_writes_the_same_bytes_on_any_number_of_threads() {
+    let folder = Folder::new("steps");
+    let setup = setup(PLUME, &[]);
+    let threads = |n: usize| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
+    threads(1).install(|| go(&setup, &folder.0.join("whole")));
+    let whole = folder.files("whole");
+    for name in ["frame_0004.png", "frame_0004.exr", "volume_0004.vdb", "scene.toml", "checkpoint.sqc"] {
+        assert!(whole.contains_key(name), "{name} is missing");
+    }
+    loop {
+        let cancel = CancelToken::default();
+        let token = cancel.clone();
+        let mut stop = move |event: &Event<'_>| {
+            if matches!(event, Event::Step { .. }) {
+                token.cancel();
+            }
+        };
+        let part = threads(2).install(|| run(&setup, &options(&folder.0.join("parts")), &mut stop, &cancel)).unwrap();
+        if part.outcome != Outcome::Cancelled {
+            break;
+        }
+    }
+    assert_same(&whole, &folder.files("parts"), "stopped after every step");
+}
+
+#[test]
+fn pictures_are_taken_again_from_volumes_with_another_camera() {
+    let folder = Folder::new("render");
+    let run_folder = folder.0.join("run");
+    go(&setup(PLUME, &[]), &run_folder);
+    let draw = |overrides: &[&str], out: &str| {
+        let setup = setup(PLUME, overrides);
+        let options = options(&folder.0.join(out));
+        render(&setup, &run_folder, &Assets::none(), &options, &mut |_: &Event<'_>| {}, &CancelToken::default())
+    };
+    let same = draw(&[], "same").unwrap();
+    assert_eq!((same.outcome, same.frames), (Outcome::Done, 4));
+    assert_eq!(draw(&[], "same").unwrap().outcome, Outcome::AlreadyDone);
+    draw(&["camera.yaw=120", "object.0.color=\"#ff0000\""], "turned").unwrap();
+    let (before, same, turned) = (folder.files("run"), folder.files("same"), folder.files("turned"));
+    let picture = |files: &BTreeMap<String, Vec<u8>>| files["frame_0004.png"].clone();
+    assert!(picture(&same) != picture(&turned), "the camera has moved");
+    // Volumes have 16 bits: pictures from them differ from the first ones by rounding, in few pixels.
+    assert!(!before.is_empty() && picture(&before).len().abs_diff(picture(&same).len()) < picture(&same).len() / 4);
+    let error = draw(&["smoke.rise=0.01"], "other").unwrap_err();
+    assert!(matches!(error, RunError::OtherPhysics { .. }), "{error}");
+    assert!(error.advice().unwrap().contains("[camera]"));
+}
+
+#[test]
+fn a_run_without_volumes_cannot_be_drawn_again() {
+    let folder = Folder::new("none");
+    let setup = setup(PLUME, &["output.vdb=false", "time.frames=1"]);
+    go(&setup, &folder.0.join("run"));
+    let options = options(&folder.0.join("again"));
+    let none = |_: &Event<'_>| {};
+    let error =
+        render(&setup, &folder.0.join("run"), &Assets::none(), &options, &mut { none }, &CancelToken::default());
+    assert!(matches!(error, Err(RunError::NoVolumes { .. })));
+}
+
+#[test]
+fn a_resolved_scene_of_smoke_reads_back_as_itself() {
+    let full = r##"
+model = "smoke"
+light = []
+[grid]
+cells = [16, 24, 16]
+origin = [-0.5, 0.0, -0.5]
+[smoke]
+fall = 0.3
+fade_law = "even"
+radiation = 100.0
+wind = [0.1, 0.0, 0.2]
+[substance.fuel]
+initial = "x > 0"
+threshold = 0.01
+[[object]]
+name = "cup"
+shape = { difference = { from = { cylinder = { from = [0, 0, 0], to = [0, 0.5, 0], radius = 0.2 } }, cut = { shell = { shape = { box = { min = [-1, 0.1, -1], max = [1, 1, 1], rounding = 0.02 } }, thickness = 0.1 } } } }
+position = [0.1, 0.0, 0.0]
+rotation = [0.0, 45.0, 0.0]
+scale = 0.5
+friction = 1.0
+[[object]]
+name = "arm"
+shape = { union = [{ capsule = { from = [0, 0, 0], to = [0, 1, 0], radius = 0.1 } }, { grown = { shape = { sphere = { center = [0, 1, 0], radius = 0.1 } }, by = 0.05 } }] }
+motion = { keys = [{ time = 0.0 }, { time = 1.0, position = [1, 0, 0], rotation = [0, 0, 90] }], interpolation = "linear", loop = true, spin = [0, 10, 0] }
+visible = false
+[[source]]
+follow = "arm"
+rate = { fuel = 1.0 }
+to = 0.1
+every = 0.5
+[[source]]
+shape = { intersection = [{ plane = { point = [0, 0.1, 0], normal = [0, 1, 0] } }, { inverse = { sphere = { center = [0, 0, 0], radius = 0.05 } } }] }
+sink = 3.0
+expansion = 0.5
+[camera]
+orbit = [{ time = 0.0, yaw = 0.0 }, { time = 2.0, yaw = 90.0, distance = 3.0 }]
+orthographic = true
+[render]
+glow = { colors = ["#000000", "#ff0000"], range = [0.0, 2.0], substance = "fuel" }
+ground = { only_shadow = true, fade = [1.0, 2.0] }
+transparent = true
+[output]
+height = 100
+bits = 16
+vdb = { fields = ["fuel"], half = false }
+"##;
+    for text in [PLUME, full] {
+        let once = setup(text, &[]);
+        let again = setup(&once.to_toml(), &[]);
+        assert!(once == again, "{}", once.to_toml());
+        assert_eq!((once.hash(), once.physics_hash()), (again.hash(), again.physics_hash()));
+    }
+    let (a, b) = (setup(full, &[]), setup(full, &["object.0.color=\"#123456\"", "camera.fov=20"]));
+    assert!(a.hash() != b.hash() && a.physics_hash() == b.physics_hash(), "looks are not physics");
+    assert!(a.physics_hash() != setup(full, &["object.0.friction=0.5"]).physics_hash());
+}
+
+#[test]
+fn smoke_has_no_bounds_unless_it_is_given_some_and_knows_its_substances() {
+    let open = setup("model = \"smoke\"\n[grid]\ncells = [8, 8]\n[substance.soot]\ninitial = 1.0\n", &[]);
+    assert_eq!(open.grid.axes, [Axis::Unbounded, Axis::Unbounded]);
+    let names: Vec<&str> = open.substances.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["density", "temperature", "soot"]);
+    assert!(open.film.is_none() && open.output.vdb.is_none(), "2D has neither camera nor volumes");
+    let walls =
+        setup("model = \"smoke\"\n[grid]\ncells = [8, 8, 8]\n[boundary]\n[substance.density]\ninitial = 1.0\n", &[]);
+    assert!(!walls.grid.is_unbounded() && walls.film.is_some() && walls.output.vdb.is_some());
+}
+
+#[test]
+fn meshes_come_from_the_folder_of_the_scene() {
+    let folder = Folder::new("mesh");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let tetrahedron = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    for name in ["solid.obj", "walk_0001.obj", "walk_0002.obj"] {
+        std::fs::write(folder.0.join(name), tetrahedron).unwrap();
+    }
+    let scene = |mesh: &str| {
+        let text = format!(
+            "model = \"smoke\"\n[grid]\ncells = [8, 8, 8]\n[substance.density]\ninitial = 1.0\n[[object]]\nname = \"a\"\nshape = {{ mesh = {mesh} }}\n"
+        );
+        Scene::parse("mesh.toml", &text, &[]).unwrap().with_assets(Assets::folder(&folder.0)).setup()
+    };
+    let (setup, _) = scene("\"solid.obj\"").unwrap();
+    assert!(matches!(&setup.objects[0].shape, Shape::Mesh(m) if m.meshes[0].triangles.len() == 4));
+    squall::build::build(&setup).unwrap();
+    let (walk, _) = scene("{ file = \"walk_{frame}.obj\", frames = [1, 2], fps = 10.0 }").unwrap();
+    assert!(matches!(&walk.objects[0].shape, Shape::Mesh(m) if m.meshes.len() == 2));
+    std::fs::write(folder.0.join("solid.obj"), tetrahedron.replace("v 1 0 0", "v 2 0 0")).unwrap();
+    assert!(scene("\"solid.obj\"").unwrap().0.physics_hash() != setup.physics_hash(), "the file has changed");
+    for (mesh, message) in [
+        ("\"../secret.obj\"", "leads out of the folder"),
+        ("\"missing.obj\"", "cannot be read"),
+        ("{ file = \"walk_{frame}.obj\" }", "how long is it"),
+        ("{ file = \"solid.obj\", frames = [1, 2] }", "needs a file for each frame"),
+    ] {
+        let error = squall::diagnostic::plain(&scene(mesh).unwrap_err());
+        assert!(error.contains(message), "{error}");
+    }
+}
