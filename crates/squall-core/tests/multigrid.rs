@@ -676,3 +676,32 @@ fn moving_obstacles_leave_nothing_behind() {
     solver.solve(&rhs, &mut used, 1e-4, 300);
     assert!(common::values(&fresh) == common::values(&used));
 }
+
+#[test]
+fn far_away_the_solution_is_the_same() {
+    let corner = vec![[0, 0], [-1, 0], [0, -1], [-1, -1]];
+    let ragged = vec![[0, 0], [-1, 0], [0, -1], [-1, -1], [0, 1], [-1, 1], [0, 2], [-2, 0]];
+    let wide = (-9..9).flat_map(|i| [[i, i], [i, i + 1]]).collect();
+    for coords in [corner, ragged, wide] {
+        let solve = |by: i32| {
+            let layout = Layout::tiles(coords.iter().map(|[x, y]| [x + by, y - by]));
+            let problem = Problem::<2, f32>::on(layout, [Ends::Unbounded(0.0); 2], 1.0 / 32.0);
+            let shift = 32.0 * by as f64;
+            let (mut rhs, mut q) = (problem.zeros(), problem.zeros());
+            set(&mut rhs, |p| ball([3.0, 5.0], 4.0)([p[0] - shift, p[1] + shift]).min(0.0));
+            let report = problem.solver().solve(&rhs, &mut q, 1e-4, 300);
+            let cells = coords
+                .iter()
+                .flat_map(|&[x, y]| indices([32; 2]).map(move |i| [i[0] + 32 * x as isize, i[1] + 32 * y as isize]));
+            let by = 32 * by as isize;
+            let values: Vec<u32> = cells.map(|[x, y]| q.get_signed([x + by, y - by]).to_bits()).collect();
+            (values, report)
+        };
+        let here = solve(0);
+        for by in [1, 64, 1000] {
+            let there = solve(by);
+            let different = here.0.iter().zip(&there.0).filter(|(a, b)| a != b).count();
+            assert_eq!(different, 0, "{} tiles, by {by}: {:?} {:?}", coords.len(), here.1, there.1);
+        }
+    }
+}

@@ -231,11 +231,15 @@ impl<const D: usize, T: Number> Level<D, T> {
                 inverse[x] = sum;
                 uniform[x] = others;
             });
-            // The outer faces of the row may be something else, but the same in all rows.
-            let [lo, hi] = ends.map(|end| end.extra * end.extra);
             let n = uniform.len();
-            (uniform[0], uniform[n - 1]) = (uniform[0] - lo, uniform[n - 1] - hi);
+            for (x, upper) in [(0, false), (n - 1, true)] {
+                let extra = ends[upper as usize].extra;
+                if extra != T::ZERO {
+                    uniform[x] = difference_at_end(open, row, x, upper, extra);
+                }
+            }
             if n == 1 {
+                // The ends of a row are not made for being one cell.
                 uniform[0] = T::ONE;
             }
             match shape.around {
@@ -291,6 +295,27 @@ fn weights<const D: usize, T: Number>(open: &VectorField<D, T>, row: Row<'_, D>,
         }
         f(x, sum, others);
     }
+}
+
+/// The sum of squared differences of a cell's weights from those of a plain cell at one end of a row.
+fn difference_at_end<const D: usize, T: Number>(
+    open: &VectorField<D, T>,
+    row: Row<'_, D>,
+    x: usize,
+    upper: bool,
+    extra: T,
+) -> T {
+    let mut sum = T::ZERO;
+    for a in 0..D {
+        for (face, row) in [(false, row), (true, row.up(a))] {
+            let mut difference = open[a].row(row)[x] - T::ONE;
+            if a == 0 && face == upper {
+                difference -= extra;
+            }
+            sum += difference * difference;
+        }
+    }
+    sum
 }
 
 /// On tiles, cells without all their neighbours are held at zero.

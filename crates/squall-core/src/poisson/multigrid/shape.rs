@@ -114,21 +114,25 @@ impl<const D: usize> Shape<D> {
     }
 }
 
-/// The coarser cells above a set of tiles, as tiles or, if it is not much more, as one box.
+/// The coarser cells above a set of tiles, as tiles or, if it is not much more, as one box; and where their first cell is.
+/// Which tiles have one coarser tile in common depends on where they are in the set, not in space: far away everything is
+/// the same.
 fn coarser_tiles<const D: usize>(fine: &Layout<D>, coords: &[[i32; D]]) -> (Layout<D>, [isize; D]) {
-    let half = (fine.cells()[0] / 2) as isize;
-    let (mut low, mut high) = ([isize::MAX; D], [isize::MIN; D]);
+    let half = fine.cells()[0] / 2;
+    let (mut low, mut high) = ([i32::MAX; D], [i32::MIN; D]);
     for c in coords {
         for a in 0..D {
-            low[a] = low[a].min(c[a] as isize * half);
-            high[a] = high[a].max((c[a] as isize + 1) * half);
+            low[a] = low[a].min(c[a]);
+            high[a] = high[a].max(c[a]);
         }
     }
-    let cells: [usize; D] = std::array::from_fn(|a| (high[a] - low[a]) as usize);
+    let origin = low.map(|low| low as isize * half as isize);
+    let cells: [usize; D] = std::array::from_fn(|a| (high[a] as i64 - low[a] as i64 + 1) as usize * half);
     let count = cells.iter().fold(1usize, |count, &n| count.saturating_mul(n));
-    let stored = coords.len() * (half as usize).pow(D as u32);
+    let stored = coords.len() * half.pow(D as u32);
     if count <= SMALL_BOX.pow(D as u32) || count <= DENSE * stored {
-        return (Layout::dense(cells), low);
+        return (Layout::dense(cells), origin);
     }
-    (Layout::tiles(coords.iter().map(|c| c.map(|c| c.div_euclid(2)))), [0; D])
+    let coarser = |c: &[i32; D]| std::array::from_fn(|a| (c[a] - low[a]) / 2);
+    (Layout::tiles(coords.iter().map(coarser)), origin)
 }
