@@ -30,7 +30,7 @@ const SCALAR_RMS: f64 = 0.4;
 const FRACTION_BITS: u32 = 36;
 
 /// Cells of the grid handled at once.
-const CHUNK: usize = 64;
+const CHUNK: usize = 32;
 
 /// Smooth noise that changes smoothly in time, blended between fixed moments.
 pub struct NoiseField<const D: usize> {
