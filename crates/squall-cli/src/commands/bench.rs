@@ -232,7 +232,7 @@ mod tests {
     fn parts_of_a_step_are_not_longer_than_the_step() {
         let text = PLUME.replace("[64, 64, 64]", "[16, 16, 16]");
         let (setup, _) = Scene::parse("small", &text, &[]).unwrap().setup().unwrap();
-        let (seconds, parts) = time_steps(&setup, 3).unwrap();
+        let (seconds, parts, _) = time_steps(&setup, 3).unwrap();
         let (whole, parts) = (seconds.iter().sum::<f64>(), parts.iter().sum::<f64>());
         assert!(parts > 0.0 && parts <= whole, "{parts} of {whole}");
     }

@@ -407,13 +407,13 @@ impl Resolver<'_> {
         }
         let natural = natural.min(MAX_PIXELS as f64) as u32;
         let height = self.count(&o.height, 1, MAX_PIXELS, natural, "output.height");
-        if let (Some(given), false) = (&o.height, film) {
-            if height != natural {
-                let message = format!("`output.height` is {height}, but the box makes it {natural}");
-                self.problems
-                    .error(given.span, message, "follows from the box")
-                    .help("leave it out; only 3D pictures taken by a [camera] have a height of their own");
-            }
+        if let (Some(given), false) = (&o.height, film)
+            && height != natural
+        {
+            let message = format!("`output.height` is {height}, but the box makes it {natural}");
+            self.problems
+                .error(given.span, message, "follows from the box")
+                .help("leave it out; only 3D pictures taken by a [camera] have a height of their own");
         }
         let bits = self.count(&o.bits, 8, 16, 8, "output.bits");
         let exr = o.exr.as_deref().copied().unwrap_or(false);
