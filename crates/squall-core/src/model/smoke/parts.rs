@@ -113,7 +113,7 @@ impl<const D: usize> Smoke<D> {
     /// Substances enter and vanish, and momentum comes in with them.
     pub(super) fn emit(&mut self, time: f64, dt: f64) {
         let start = Instant::now();
-        let Self { grid, velocity, substances, sources, scratch, swelling, .. } = self;
+        let Self { grid, velocity, substances, sources, scratch, swelling, obstacles, .. } = self;
         let now = Moment { time, dt };
         let centered = scratch.as_mut().expect("allocated at the start").lend();
         let pushing = sources.iter().any(|s| s.pushes());
@@ -129,6 +129,9 @@ impl<const D: usize> Smoke<D> {
         if let Some(rate) = swelling {
             rate.fill(0.0);
             sources.iter().for_each(|s| s.swell(grid, now, rate));
+            if let Some(o) = obstacles {
+                o.solids.clear_inside(rate, 0.0);
+            }
         }
         for s in substances.iter_mut().filter(|s| s.dissipation > 0.0) {
             let (keep, ambient) = ((1.0 / (1.0 + dt * s.dissipation)) as Real, s.ambient);
