@@ -4,4 +4,5 @@ mod common;
 mod info;
 mod interrupted;
 mod messages;
+mod render;
 mod runs;

@@ -29,7 +29,7 @@ use super::{LAGGED_UP_TO, Splitting};
 use obstacles::Obstacles;
 use parts::Carried;
 use pressure::Pressure;
-use tiles::Ages;
+use tiles::{Ages, PATIENCE};
 
 /// How a step is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,7 +127,8 @@ impl<const D: usize> Smoke<D> {
             substances: Vec::new(),
             forces: Vec::new(),
             sources: Vec::new(),
-            ages: Ages::default(),
+            // The tile to begin with goes at once, if it is not where the smoke is.
+            ages: vec![PATIENCE],
             clock: Clock::default(),
             velocity: faces()?,
             velocity_before: faces()?,

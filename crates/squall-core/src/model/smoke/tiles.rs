@@ -18,7 +18,7 @@ use crate::grid::{At, Axis};
 use crate::layout::{Layout, Row, tile_width};
 
 /// An empty tile goes after this many steps.
-const PATIENCE: u8 = 3;
+pub(super) const PATIENCE: u8 = 3;
 
 /// For how many steps each tile has been of no use, in the order of tiles.
 pub(super) type Ages = Vec<u8>;

@@ -20,6 +20,7 @@ mod operator;
 mod rooms;
 mod shape;
 mod transfer;
+mod vectors;
 
 pub use number::Number;
 

@@ -1,0 +1,58 @@
+//! `squall render`: other pictures of the same run.
+
+use crate::common::Folder;
+
+const SMOKE: &str = r#"
+model = "smoke"
+[grid]
+cells = [16, 24, 16]
+[[source]]
+shape = { sphere = { center = [0.5, 0.3, 0.5], radius = 0.15 } }
+set = { density = 1.0, temperature = 200.0 }
+[time]
+frames = 2
+[output]
+width = 24
+[render]
+quality = "preview"
+"#;
+
+#[test]
+fn a_finished_run_is_drawn_again_from_its_folder_and_from_its_scene() {
+    let folder = Folder::new("render");
+    folder.write("smoke.toml", SMOKE);
+    folder.ok(&["run", "smoke.toml"]);
+    let told = folder.ok(&["render", "out/smoke", "--set", "camera.yaw=100"]);
+    assert!(told.stdout.contains("2 pictures"), "{}", told.stdout);
+    let files = folder.files("out/smoke/render");
+    assert!(files.contains_key("frame_0002.png") && files.contains_key("smoke.gif"), "{:?}", files.keys());
+
+    let other = folder.squall(&["render", "smoke.toml", "--set", "camera.yaw=10"]);
+    assert_eq!(other.code, Some(2), "pictures taken in another way are not replaced unasked: {}", other.stderr);
+    folder.ok(&["render", "smoke.toml", "--set", "camera.yaw=10", "--overwrite"]);
+    let changed = folder.squall(&["render", "smoke.toml", "--set", "smoke.rise=0.1", "--out", "elsewhere"]);
+    assert_eq!(changed.code, Some(2));
+    assert!(changed.stderr.contains("another scene"), "{}", changed.stderr);
+}
+
+#[test]
+fn a_scene_that_was_never_run_cannot_be_drawn_again() {
+    let folder = Folder::new("render-nothing");
+    folder.write("smoke.toml", SMOKE);
+    let ended = folder.squall(&["render", "smoke.toml"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("no volumes") && ended.stderr.contains("output.vdb"), "{}", ended.stderr);
+}
+
+#[test]
+fn meshes_are_looked_for_next_to_the_scene_or_in_the_asset_root() {
+    let folder = Folder::new("assets");
+    let scene = format!("{SMOKE}\n[[object]]\nname = \"a\"\nshape = {{ mesh = \"a.obj\" }}\n");
+    folder.write("smoke.toml", &scene);
+    let missing = folder.squall(&["check", "smoke.toml"]);
+    assert_eq!(missing.code, Some(3));
+    assert!(missing.stderr.contains("a.obj") && missing.stderr.contains("--asset-root"), "{}", missing.stderr);
+    std::fs::create_dir(folder.path().join("meshes")).unwrap();
+    folder.write("meshes/a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n");
+    folder.ok(&["check", "smoke.toml", "--asset-root", "meshes"]);
+}
