@@ -185,11 +185,13 @@ impl<const D: usize> Smoke<D> {
         self.apply_pressure(half);
         self.transport(Carried::Everything);
         self.move_obstacles(t, dt);
+        // Before the pressure pushes again: it pushes the fluid, but not what lies inside of solids, and viscosity would
+        // see a jump at every surface that the fluid sticks to.
+        self.diffuse(dt);
         self.emit(t, dt);
         self.apply_pressure(half);
         self.push(t + half, half);
-        self.diffuse(dt);
-        let done = self.make_incompressible();
+        let done = self.make_incompressible(Some(dt));
         self.accumulate_pressure(dt);
         done
     }
@@ -200,7 +202,7 @@ impl<const D: usize> Smoke<D> {
         self.trace_now(half);
         self.transport(Carried::Velocity);
         self.push(t, half);
-        self.make_incompressible();
+        self.make_incompressible(None);
         self.replace_pressure(half);
         self.trace_now(dt);
         self.transport(Carried::Substances);
@@ -211,7 +213,7 @@ impl<const D: usize> Smoke<D> {
         self.emit(t, dt);
         self.push(t + half, half);
         self.diffuse(dt);
-        let done = self.make_incompressible();
+        let done = self.make_incompressible(None);
         self.replace_pressure(half);
         done
     }
@@ -225,7 +227,7 @@ impl<const D: usize> Smoke<D> {
         self.emit(t, dt);
         self.push(t, dt);
         self.diffuse(dt);
-        let done = self.make_incompressible();
+        let done = self.make_incompressible(None);
         self.replace_pressure(dt);
         done
     }

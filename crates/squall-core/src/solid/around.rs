@@ -75,7 +75,7 @@ pub fn project_around<const D: usize>(
     solve: &mut dyn FnMut(&Field<D>, &mut Field<D>) -> SolveReport,
     scratch: &mut Field<D>,
 ) -> Projected {
-    solids.prepare(grid, u);
+    solids.prepare(grid, u, None);
     u.iter_mut().for_each(Field::fill_halo);
     let before = largest(u).max(solids.max_speed);
     q.relabel(At::Center, grid.pressure_ends());
@@ -100,10 +100,12 @@ pub fn project_around<const D: usize>(
 }
 
 impl<const D: usize> Solids<D> {
-    /// What has to be done to the velocity before the pressure solve.
-    pub fn prepare(&mut self, grid: &Grid<D>, u: &mut VectorField<D>) {
+    /// What has to be done to the velocity before the pressure solve. If a pressure `p` has pushed the velocity already,
+    /// `u -= dt grad p`, name it with its `dt`: what is set anew here is pushed as well. Otherwise the solve, which finds
+    /// what is missing of the pressure, would find the same again in every step.
+    pub fn prepare(&mut self, grid: &Grid<D>, u: &mut VectorField<D>, pushed: Option<(&Field<D>, f64)>) {
         match self.boundary {
-            Boundary::CutCells => self.stick(grid, u),
+            Boundary::CutCells => self.stick(grid, u, pushed),
             Boundary::Cells => self.correct_border(grid, u),
         }
     }

@@ -206,7 +206,7 @@ impl<const D: usize> Solids<D> {
     /// says, across it never into the solid. Call it after the pressure solve; the faces that the flow passes stay as
     /// they are. Fills the ghosts of `u`.
     pub fn constrain(&mut self, grid: &Grid<D>, u: &mut VectorField<D>) {
-        self.set_faces(grid, u, |place| match place {
+        self.set_faces(grid, u, None, |place| match place {
             Place::Face(a) => Some(a),
             _ => None,
         });
@@ -214,20 +214,33 @@ impl<const D: usize> Solids<D> {
 
     /// Slows faces that are open in part, but with their centre inside of a solid that the fluid sticks to. Call it
     /// before the pressure solve: it changes what passes.
-    pub(super) fn stick(&mut self, grid: &Grid<D>, u: &mut VectorField<D>) {
-        self.set_faces(grid, u, |place| match place {
+    pub(super) fn stick(&mut self, grid: &Grid<D>, u: &mut VectorField<D>, pushed: Option<(&Field<D>, f64)>) {
+        self.set_faces(grid, u, pushed, |place| match place {
             Place::StickyFace(a) => Some(a),
             _ => None,
         });
     }
 
-    fn set_faces(&mut self, grid: &Grid<D>, u: &mut VectorField<D>, axis: impl Fn(Place) -> Option<usize> + Sync) {
+    /// Sets the faces across the axes that `axis` names, and pushes them by `dt grad p`, if there is such a pressure.
+    fn set_faces(
+        &mut self,
+        grid: &Grid<D>,
+        u: &mut VectorField<D>,
+        pushed: Option<(&Field<D>, f64)>,
+        axis: impl Fn(Place) -> Option<usize> + Sync,
+    ) {
         u.iter_mut().for_each(Field::fill_halo);
         let (values, open) = (&*u, &self.open);
         for_each_list(&self.phi, &mut self.ghosts, |row, ghosts| {
             for ghost in ghosts {
                 if let Some(a) = axis(ghost.place) {
                     ghost.value = ghost.face_value(grid, row, a, values, open);
+                    if let Some((p, dt)) = pushed {
+                        let high = cell_of(row, ghost.x as usize);
+                        let low = each(|b| high[b] - (a == b) as isize);
+                        let push = (dt / grid.spacing[a]) as Real;
+                        ghost.value -= push * (p.get_near(row, high) - p.get_near(row, low));
+                    }
                 }
             }
         });

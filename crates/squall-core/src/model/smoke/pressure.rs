@@ -65,17 +65,17 @@ impl<const D: usize> Pressure<D> {
 
 impl<const D: usize> Smoke<D> {
     /// `lap q = div u - e`, `u -= grad q`, where `e` is what swells. Leaves the potential `q` in the first of the lent
-    /// fields.
-    pub(super) fn make_incompressible(&mut self) -> Projected {
+    /// fields. `pushed` is the time for which the present pressure has pushed already.
+    pub(super) fn make_incompressible(&mut self, pushed: Option<f64>) -> Projected {
         let start = Instant::now();
-        let Self { grid, options, velocity, scratch, solver, swelling, obstacles, .. } = self;
+        let Self { grid, options, velocity, pressure, scratch, solver, swelling, obstacles, .. } = self;
         let mut solids = obstacles.as_mut().map(|o| &mut o.solids);
         let [q, rhs, ..] = &mut scratch.as_mut().expect("allocated at the start").lend()[..] else {
             unreachable!("two axes at least")
         };
         velocity.iter_mut().for_each(|u| u.set_end_faces());
         if let Some(solids) = &mut solids {
-            solids.prepare(grid, velocity);
+            solids.prepare(grid, velocity, pushed.map(|dt| (&*pressure, dt)));
         }
         velocity.iter_mut().for_each(|u| u.fill_halo());
         q.relabel(At::Center, grid.pressure_ends());
