@@ -29,7 +29,7 @@ use super::{LAGGED_UP_TO, Splitting};
 use obstacles::Obstacles;
 use parts::Carried;
 use pressure::Pressure;
-use tiles::{Ages, PATIENCE};
+use tiles::{Ages, Edge, PATIENCE};
 
 /// How a step is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,6 +84,8 @@ pub struct Smoke<const D: usize> {
     layout: Layout<D>,
     /// How long each tile has been empty.
     ages: Ages,
+    /// Where the tiles end, if there are tiles.
+    edge: Option<Edge<D>>,
     clock: Clock,
     /// On faces, free of divergence between steps; and one step ago.
     velocity: VectorField<D>,
@@ -135,6 +137,7 @@ impl<const D: usize> Smoke<D> {
             pressure: Field::on(&layout, At::Center, grid.pressure_ends())?,
             scratch: None,
             solver: Pressure::new(&grid, &layout, false)?,
+            edge: Edge::of(&layout),
             swelling: None,
             obstacles: None,
             max_speed: if unbounded { options.wind.iter().fold(0.0, |m: f64, w| m.max(w.abs() as f64)) } else { 0.0 },

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use super::Smoke;
-use super::tiles::outer_cells;
+use super::tiles::{Edge, each_bit};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
-use crate::grid::{At, Axis, Grid};
+use crate::grid::{At, Grid};
 use crate::layout::{Layout, Row};
 use crate::ops::{divergence, max_abs};
 use crate::poisson::{self, Multigrid, PoissonSolver};
@@ -68,7 +68,7 @@ impl<const D: usize> Smoke<D> {
     /// fields. `pushed` is the time for which the present pressure has pushed already.
     pub(super) fn make_incompressible(&mut self, pushed: Option<f64>) -> Projected {
         let start = Instant::now();
-        let Self { grid, options, velocity, pressure, scratch, solver, swelling, obstacles, .. } = self;
+        let Self { grid, options, velocity, pressure, scratch, solver, swelling, obstacles, edge, .. } = self;
         let mut solids = obstacles.as_mut().map(|o| &mut o.solids);
         let [q, rhs, ..] = &mut scratch.as_mut().expect("allocated at the start").lend()[..] else {
             unreachable!("two axes at least")
@@ -81,7 +81,7 @@ impl<const D: usize> Smoke<D> {
         q.relabel(At::Center, grid.pressure_ends());
         rhs.relabel(At::Center, grid.pressure_ends());
 
-        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), rhs);
+        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge.as_ref(), rhs);
         let before = max_abs(rhs) as f64;
         let solve = solver.solve(rhs, q, options.tolerance);
         q.fill_halo();
@@ -96,7 +96,7 @@ impl<const D: usize> Smoke<D> {
             }
             velocity[a].fill_halo();
         }
-        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), rhs);
+        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge.as_ref(), rhs);
         let max_divergence = max_abs(rhs) as f64;
         if let Some(solids) = &mut solids {
             solids.constrain(grid, velocity);
@@ -145,6 +145,7 @@ fn outflow<const D: usize>(
     grid: &Grid<D>,
     solids: Option<&Solids<D>>,
     swelling: Option<&Field<D>>,
+    edge: Option<&Edge<D>>,
     out: &mut Field<D>,
 ) {
     match solids {
@@ -154,10 +155,8 @@ fn outflow<const D: usize>(
     if let Some(rate) = swelling {
         out.par_rows(|row, out| out.iter_mut().zip(rate.row(row)).for_each(|(o, e)| *o -= e));
     }
-    if grid.axes[0] == Axis::Unbounded {
-        out.par_rows(|row, out| {
-            let outer = outer_cells(row, out.len());
-            (0..out.len()).filter(|x| outer >> x & 1 == 1).for_each(|x| out[x] = 0.0);
-        });
+    if let Some(edge) = edge {
+        let layout = out.layout().clone();
+        out.par_rows(|row, out| each_bit(edge.cells[layout.row_number(row)], |x| out[x] = 0.0));
     }
 }

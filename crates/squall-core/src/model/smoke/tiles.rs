@@ -16,6 +16,7 @@ use crate::field::{Field, OutOfMemory};
 use crate::force::Substance;
 use crate::grid::{At, Axis};
 use crate::layout::{Layout, Row, tile_width};
+use crate::ops::each;
 
 /// An empty tile goes after this many steps.
 pub(super) const PATIENCE: u8 = 3;
@@ -116,6 +117,7 @@ impl<const D: usize> Smoke<D> {
             obstacles.move_to(&layout, &self.grid)?;
         }
         self.solver = Pressure::new(&self.grid, &layout, self.obstacles.is_some())?;
+        self.edge = Edge::of(&layout);
         self.layout = layout;
         self.ages = ages;
         Ok(())
@@ -124,33 +126,69 @@ impl<const D: usize> Smoke<D> {
     /// Faces between outermost cells, which no pressure drives, take the velocity of the wind in time, `du/dt = rate (wind -
     /// u)`; beyond them there is nothing but wind.
     pub(super) fn blow_at_the_edge(&mut self, dt: f64) {
-        if self.grid.axes[0] != Axis::Unbounded {
-            return;
-        }
+        let Some(edge) = &self.edge else { return };
         let keep = libm::exp(-dt * self.options.wind_rate) as Real;
         for c in 0..D {
             let wind = self.options.wind[c];
+            let layout = &self.layout;
             self.velocity[c].par_rows(|row, u| {
-                let n = u.len();
-                let below = if c > 0 { row.down(c) } else { row.shifted(0, -(n as isize)) };
-                let (here, below_outer) = (outer_cells(row, n), outer_cells(below, n));
-                let lower = if c > 0 { below_outer } else { here << 1 | below_outer >> (n - 1) & 1 };
-                for x in (0..n).filter(|x| (here & lower) >> x & 1 == 1) {
-                    u[x] = wind + keep * (u[x] - wind);
-                }
-                if !below.exists() {
-                    u[..if c > 0 { n } else { 1 }].fill(wind);
-                }
+                let r = layout.row_number(row);
+                each_bit(edge.slack[c][r], |x| u[x] = wind + keep * (u[x] - wind));
+                each_bit(edge.last[c][r], |x| u[x] = wind);
             });
         }
     }
 }
 
+/// Where a grid without bounds ends, as one bit for each place of a row, for each row.
+pub(super) struct Edge<const D: usize> {
+    /// Cells that lack a neighbour on some side. They belong to the open air: their pressure is zero.
+    pub cells: Vec<u64>,
+    /// Faces between two such cells, for each axis.
+    slack: [Vec<u64>; D],
+    /// Faces with nothing below them, for each axis.
+    last: [Vec<u64>; D],
+}
+
+impl<const D: usize> Edge<D> {
+    /// `None` in a box.
+    pub fn of(layout: &Layout<D>) -> Option<Self> {
+        layout.as_tiles()?;
+        let n = tile_width::<D>();
+        let rows = || (0..layout.rows()).map(|r| layout.row(r));
+        let below = |row: Row<'_, D>, c: usize| match c {
+            0 => outer_cells(row, n) << 1 | outer_cells(row.shifted(0, -(n as isize)), n) >> (n - 1),
+            _ => outer_cells(row.down(c), n),
+        };
+        let missing = |row: Row<'_, D>, c: usize| match c {
+            0 => !row.shifted(0, -(n as isize)).exists() as u64,
+            _ => u64::from(!row.down(c).exists()) * all_cells(n),
+        };
+        Some(Edge {
+            cells: rows().map(|row| outer_cells(row, n)).collect(),
+            slack: each(|c| rows().map(|row| outer_cells(row, n) & below(row, c)).collect()),
+            last: each(|c| rows().map(|row| missing(row, c)).collect()),
+        })
+    }
+}
+
+/// Calls `f` with the number of every bit that is set.
+#[inline(always)]
+pub(super) fn each_bit(mut bits: u64, mut f: impl FnMut(usize)) {
+    while bits != 0 {
+        f(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
+    }
+}
+
+fn all_cells(n: usize) -> u64 {
+    (1 << n) - 1
+}
+
 /// One bit for each cell of a row: whether it has no neighbour on some side, or is not there at all.
-pub(super) fn outer_cells<const D: usize>(row: Row<'_, D>, n: usize) -> u64 {
-    let all = (1 << n) - 1;
+fn outer_cells<const D: usize>(row: Row<'_, D>, n: usize) -> u64 {
     if !row.exists() || (1..D).any(|a| !row.up(a).exists() || !row.down(a).exists()) {
-        return all;
+        return all_cells(n);
     }
     let first = !row.shifted(0, -(n as isize)).exists() as u64;
     let last = !row.shifted(0, n as isize).exists() as u64;

@@ -1,11 +1,8 @@
 //! Smoke near solids.
 
-#[path = "common/around.rs"]
-mod around;
-mod common;
 
-use around::*;
-use common::Random;
+use crate::common::around::*;
+use crate::common::Random;
 use squall_core::advect::{Advection, Flow, Scratch, advect};
 use squall_core::ops::sum;
 use squall_core::sample::Isa;

@@ -1,8 +1,7 @@
 //! Flows whose behaviour is known: exact solutions and published figures (`tests/data`).
 
-mod common;
 
-use common::{table, values};
+use crate::common::{table, values};
 use squall_core::advect::Advection;
 use squall_core::diffuse::DiffusionScheme;
 use squall_core::force::{Buoyancy, Substance};

@@ -1,11 +1,8 @@
 //! Flow around solids: open parts of faces, projection, motion.
 
-#[path = "common/around.rs"]
-mod around;
-mod common;
 
-use around::*;
-use common::{Random, values};
+use crate::common::around::*;
+use crate::common::{Random, values};
 use squall_core::ops::{divergence, max_abs};
 use squall_core::solid::*;
 use squall_core::*;
@@ -421,7 +418,7 @@ fn a_thin_plate_is_found_and_made_thick_enough_to_part_the_fluid() {
 
 #[test]
 fn a_small_solid_leaves_the_divergence_small_in_every_box() {
-    for (i, axis) in common::axes::<2>().into_iter().enumerate() {
+    for (i, axis) in crate::common::axes::<2>().into_iter().enumerate() {
         let grid = Grid::<2>::new([20, 14], [20.0, 14.0], [axis, Axis::Bounded { lo: Side::Slip, hi: OPEN }]);
         let ball = Ball { center: [3.0, 2.5], radius: 4.1, velocity: [0.3, -0.2] };
         let mut solids = single(&grid, ball, 0.5, Boundary::CutCells);

@@ -1,11 +1,10 @@
 //! Conjugate gradients with multigrid: iteration counts, symmetry, accuracy, closed rooms, odd sizes, tiles.
 
-mod common;
 
 use std::collections::{HashMap, HashSet};
 use std::f64::consts::PI;
 
-use common::Random;
+use crate::common::Random;
 use squall_core::poisson::multigrid::Number;
 use squall_core::poisson::{Multigrid, PoissonSolver, Spectral};
 use squall_core::{At, End, Ends, Field, Layout, SolveReport, VectorField};
@@ -651,7 +650,7 @@ fn the_bits_do_not_depend_on_the_number_of_threads() {
             let mut tiles_q = tiles.zeros();
             tiles.solver().solve(&noise(&tiles, 3), &mut tiles_q, 1e-4, 300);
             let mut bits = Vec::new();
-            for values in [common::values(&q), common::values(&closed_q), common::values(&tiles_q)] {
+            for values in [crate::common::values(&q), crate::common::values(&closed_q), crate::common::values(&tiles_q)] {
                 bits.extend(values.into_iter().map(f32::to_bits));
             }
             bits
@@ -674,7 +673,7 @@ fn moving_obstacles_leave_nothing_behind() {
     solver.set_open_faces(moved.open.as_ref());
     used.fill(0.0);
     solver.solve(&rhs, &mut used, 1e-4, 300);
-    assert!(common::values(&fresh) == common::values(&used));
+    assert!(crate::common::values(&fresh) == crate::common::values(&used));
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! What a projection leaves is free of divergence, whatever bounds the box.
 
-mod common;
 
-use common::{Random, axes};
+use crate::common::{Random, axes};
 use squall_core::poisson::plan;
 use squall_core::project::{project, project_faces};
 use squall_core::*;
@@ -113,7 +112,7 @@ fn projecting_twice_is_projecting_once() {
         let mut solver = plan(&grid, grid.pressure_ends());
         project_faces(&grid, &mut again, &mut q, &mut *solver, &mut spare);
         for (a, b) in faces.iter().zip(&again) {
-            for (x, y) in common::values(a).iter().zip(common::values(b)) {
+            for (x, y) in crate::common::values(a).iter().zip(crate::common::values(b)) {
                 // Velocities up to 1: the second projection moves them by rounding only.
                 assert!((x - y).abs() < 1e-5, "{x} became {y}");
             }
@@ -139,7 +138,7 @@ fn projection_keeps_a_field_that_has_no_divergence_and_removes_a_gradient() {
     };
     let (before, after) = run(&|p| [(k * p[0]).sin() * (k * p[1]).cos(), -(k * p[0]).cos() * (k * p[1]).sin()]);
     for a in 0..2 {
-        for (x, y) in common::values(&before[a]).iter().zip(common::values(&after[a])) {
+        for (x, y) in crate::common::values(&before[a]).iter().zip(crate::common::values(&after[a])) {
             // Discretely, too, this field has no divergence: only rounding changes it.
             assert!((x - y).abs() < 2e-6, "{x} became {y}");
         }

@@ -1,6 +1,8 @@
 //! What several tests share.
 #![allow(dead_code, missing_docs)] // Each test binary uses only some of it.
 
+pub mod around;
+
 use squall_core::*;
 
 /// The kinds of axis there are: periodic, and every pair of sides.

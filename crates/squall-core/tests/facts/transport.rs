@@ -1,8 +1,7 @@
 //! Transport: what every scheme must do, and that fast code gives the bits of simple code.
 
-mod common;
 
-use common::{Random, axes, values};
+use crate::common::{Random, axes, values};
 use squall_core::advect::{Advection, Flow, Scratch, advect};
 use squall_core::sample::Isa;
 use squall_core::trace::Tracer;

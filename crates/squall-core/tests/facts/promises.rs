@@ -1,8 +1,7 @@
 //! Stability without limits, the same bytes for any number of threads, exact resumption, early discovery of blow-ups.
 
-mod common;
 
-use common::{Random, axes, values};
+use crate::common::{Random, axes, values};
 use squall_core::advect::Advection;
 use squall_core::force::{Buoyancy, Emitter, Force, Moment, Noise, NoiseField, Region, Substance};
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};

@@ -1,0 +1,20 @@
+//! Facts about fluids: what the solvers must do, against exact solutions, published data and each other.
+//!
+//! One program, as each test program compiles all kernels anew.
+
+mod common;
+
+mod confinement;
+mod flows;
+mod karman;
+mod multigrid;
+mod noise;
+mod projection;
+mod promises;
+mod shapes;
+mod smoke;
+mod solids;
+mod solids_smoke;
+mod spectral;
+mod tiles;
+mod transport;
