@@ -34,8 +34,9 @@ fn every_gallery_scene_and_the_template_take_ten_steps() {
         let mut sim = build(&setup).unwrap();
         for _ in 0..10 {
             let report = sim.step(1.0 / 30.0).unwrap_or_else(|e| panic!("{name}: {e}"));
-            // Around solids single cells may have more, as the solver stops at a mean over all of them.
-            let most = if smoke { f64::INFINITY } else { 1e-5 };
+            // An iterative solver stops at 1e-4 in the mean over all cells; single ones may have more.
+            let most = if smoke { 1e-3 } else { 1e-5 };
+            assert!(report.pressure.converged, "{name}: {:?}", report.pressure);
             assert!(report.relative_divergence < most, "{name}: divergence {}", report.relative_divergence);
         }
     }

@@ -592,6 +592,21 @@ fn ragged_tiles_with_and_without_obstacles_are_solved_in_few_iterations() {
     assert!(wide.iterations <= 10, "{wide:?}");
 }
 
+/// A flat layer of tiles that a floor at this height passes through.
+fn tiles_on_a_floor<T: Number>(height: f64) -> Problem<3, T> {
+    let coords = indices([6, 2, 4]).map(|i| [i[0] as i32 - 3, i[1] as i32 - 1, i[2] as i32 - 2]);
+    Problem::on(Layout::tiles(coords), [Ends::Unbounded(0.0); 3], 0.1).with(move |p: [f64; 3]| p[1] - height)
+}
+
+#[test]
+fn tiles_that_a_floor_passes_through_are_solved_in_few_iterations() {
+    for height in [0.0, 0.3, 5.0, -0.4, -7.3, -14.9] {
+        check_symmetry(&tiles_on_a_floor(height), &format!("floor at {height}"));
+        let report = check(&tiles_on_a_floor::<f32>(height), 1e-4, &format!("floor at {height}"));
+        assert!(report.iterations <= 10, "floor at {height}: {report:?}");
+    }
+}
+
 // ------------------------------------------------------------------------------------------------ manners
 
 #[test]

@@ -93,6 +93,8 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         last.set_plain();
         if last.is_small() {
             self.coarsest.set(last);
+            // It held what each cell is; the direct solution is written to the unknowns alone.
+            clear(&mut last.x);
         }
         self.rooms.find(&mut self.levels[0]);
     }
