@@ -1,6 +1,5 @@
 //! Flows whose behaviour is known: exact solutions and published figures (`tests/data`).
 
-
 use crate::common::{table, values};
 use squall_core::advect::Advection;
 use squall_core::diffuse::DiffusionScheme;

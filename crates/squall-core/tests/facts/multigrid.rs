@@ -1,6 +1,5 @@
 //! Conjugate gradients with multigrid: iteration counts, symmetry, accuracy, closed rooms, odd sizes, tiles.
 
-
 use std::collections::{HashMap, HashSet};
 use std::f64::consts::PI;
 
@@ -665,7 +664,8 @@ fn the_bits_do_not_depend_on_the_number_of_threads() {
             let mut tiles_q = tiles.zeros();
             tiles.solver().solve(&noise(&tiles, 3), &mut tiles_q, 1e-4, 300);
             let mut bits = Vec::new();
-            for values in [crate::common::values(&q), crate::common::values(&closed_q), crate::common::values(&tiles_q)] {
+            for values in [crate::common::values(&q), crate::common::values(&closed_q), crate::common::values(&tiles_q)]
+            {
                 bits.extend(values.into_iter().map(f32::to_bits));
             }
             bits

@@ -1,6 +1,5 @@
 //! What a projection leaves is free of divergence, whatever bounds the box.
 
-
 use crate::common::{Random, axes};
 use squall_core::poisson::plan;
 use squall_core::project::{project, project_faces};

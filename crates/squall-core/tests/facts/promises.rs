@@ -1,6 +1,5 @@
 //! Stability without limits, the same bytes for any number of threads, exact resumption, early discovery of blow-ups.
 
-
 use crate::common::{Random, axes, values};
 use squall_core::advect::Advection;
 use squall_core::force::{Buoyancy, Emitter, Force, Moment, Noise, NoiseField, Region, Substance};

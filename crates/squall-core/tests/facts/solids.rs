@@ -1,6 +1,5 @@
 //! Flow around solids: open parts of faces, projection, motion.
 
-
 use crate::common::around::*;
 use crate::common::{Random, values};
 use squall_core::ops::{divergence, max_abs};

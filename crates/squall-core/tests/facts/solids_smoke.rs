@@ -1,8 +1,7 @@
 //! Smoke near solids.
 
-
-use crate::common::around::*;
 use crate::common::Random;
+use crate::common::around::*;
 use squall_core::advect::{Advection, Flow, Scratch, advect};
 use squall_core::ops::sum;
 use squall_core::sample::Isa;

@@ -1,6 +1,5 @@
 //! Tiles hold the same values as a box, wherever they are.
 
-
 use squall_core::advect::{Advection, Flow, MapScratch, advect_mapped};
 use squall_core::field::Pad;
 use squall_core::layout::tile_width;

@@ -1,6 +1,5 @@
 //! Transport: what every scheme must do, and that fast code gives the bits of simple code.
 
-
 use crate::common::{Random, axes, values};
 use squall_core::advect::{Advection, Flow, Scratch, advect};
 use squall_core::sample::Isa;

@@ -26,6 +26,7 @@ const LOG_SECONDS: f64 = 5.0;
 pub(super) struct Simulator<'a> {
     setup: &'a Setup,
     strict: bool,
+    told_of_pressure: bool,
     hash: SceneHash,
     sim: Box<dyn Simulation>,
     painter: Painter,
@@ -88,6 +89,7 @@ impl<'a> Simulator<'a> {
         Ok(Self {
             setup,
             strict: options.strict,
+            told_of_pressure: false,
             hash: setup.hash().into(),
             sim,
             painter,
@@ -169,6 +171,14 @@ impl<'a> Simulator<'a> {
         let small = divergence <= STRICT_DIVERGENCE || self.setup.model == Model::Smoke;
         if self.strict && !(small && report.pressure.converged) {
             return Err(RunError::NotConverged { step, time, divergence, limit: STRICT_DIVERGENCE }.into());
+        }
+        if !report.pressure.converged && !self.told_of_pressure {
+            self.told_of_pressure = true;
+            let left = report.pressure.residual;
+            observer.event(&Event::Notice(format!(
+                "the pressure was not found in step {step}: {left:.1e} of the divergence is left; smoke may gain or lose \
+                 volume there (--strict makes this an error)"
+            )));
         }
         Ok(())
     }
