@@ -9,7 +9,7 @@ const WHOLE: f32 = 0.75;
 const SAME: f64 = 0.15;
 
 /// A colour that covers less than this share of what is drawn is left to the others.
-const LEAST_SHARE: f64 = 0.005;
+const LEAST_SHARE: f64 = 0.02;
 
 /// Colours are counted in boxes of 32 along each of red, green and blue.
 const BOXES: usize = 32;

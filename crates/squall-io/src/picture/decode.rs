@@ -14,6 +14,9 @@ use std::path::Path;
 /// Frames after this one are not read.
 const MOST_FRAMES: usize = 10_000;
 
+/// A film of more pixels is refused: a minute of full HD.
+const MOST_FILM_PIXELS: u64 = 1 << 31;
+
 /// How long a frame without a duration is shown: what browsers do.
 const USUAL_FRAME_SECONDS: f64 = 0.1;
 
@@ -41,13 +44,19 @@ pub fn parse_frames<'a>(data: &'a [u8], path: &'a Path) -> Result<Frames<'a>, Pi
         let still = parse_picture(data, path)?;
         return Ok(Box::new([Ok((0.0, Some(still))), Ok((USUAL_FRAME_SECONDS, None))].into_iter()));
     };
-    let mut time = 0.0;
+    let (mut time, mut pixels) = (0.0, 0);
     let mut frames = Some(frames.take(MOST_FRAMES));
     Ok(Box::new(std::iter::from_fn(move || {
         Some(match frames.as_mut()?.next() {
             Some(Ok(frame)) => {
                 let (numerator, denominator) = frame.delay().numer_denom_ms();
                 let seconds = f64::from(numerator) / f64::from(denominator.max(1)) / 1000.0;
+                pixels += u64::from(frame.buffer().width()) * u64::from(frame.buffer().height());
+                if pixels > MOST_FILM_PIXELS {
+                    frames = None;
+                    let what = "its frames have more than 2 billion pixels together".to_owned();
+                    return Some(Err(PictureError::TooLarge { path: file.path.to_owned(), what }));
+                }
                 let begin = time;
                 time += if seconds > 0.0 { seconds } else { USUAL_FRAME_SECONDS };
                 file.artwork(&DynamicImage::ImageRgba8(frame.into_buffer())).map(|artwork| (begin, Some(artwork)))

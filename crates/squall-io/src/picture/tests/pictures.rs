@@ -176,8 +176,8 @@ fn two_colours_become_two_inks_that_together_are_all() {
     assert_eq!(inks[0].coverage.values.iter().sum::<f32>(), 5.5 * 8.0, "red first: it covers more");
     assert_eq!(inks[1].coverage.values.iter().sum::<f32>(), 3.5 * 8.0);
     for (ink, expected) in inks.iter().zip([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]) {
-        // Edges are 1/11 and 1/7 of the pixels, with 1/16 of the weight, and half of the light is 0.21.
-        assert!((0..3).all(|c| (ink.color[c] - expected[c]).abs() < 0.003), "{:?}", ink.color);
+        // Edges are up to 1/4 of the pixels, with 1/16 of the weight, and half of the light is 0.21: 0.0044.
+        assert!((0..3).all(|c| (ink.color[c] - expected[c]).abs() < 0.005), "{:?}", ink.color);
     }
     let sums = inks[0].coverage.values.iter().zip(&inks[1].coverage.values).map(|(a, b)| a + b);
     assert!(sums.eq(whole.values.iter().copied()));
