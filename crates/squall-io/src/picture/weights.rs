@@ -3,7 +3,7 @@
 /// Weights of samples in cells along one axis: `cell = sum of weight * sample`.
 ///
 /// A sample counts as constant over its width where cells are larger than samples: then the value of a cell is the exact
-/// mean over it. Where cells are smaller, values between the middles of samples are linear, constant in the outer halves of
+/// mean over it. Where cells are clearly smaller, values between the middles of samples are linear, constant in the outer halves of
 /// the first and last: no steps are seen, and the mean over all cells stays what it is.
 #[derive(Clone, Debug)]
 pub struct AxisWeights {
@@ -12,12 +12,15 @@ pub struct AxisWeights {
     weights: Vec<f64>,
 }
 
+/// Samples this much larger than cells are smoothed: at about the same size that would only blur what is sharp.
+const SMOOTH_FROM: f64 = 1.25;
+
 impl AxisWeights {
     /// Weights for `count` samples that cover `[from, to]` metres, on `cells` cells of size `h` beginning at `origin`.
     /// If `to < from` the samples run against the axis. Outside of the samples there is nothing.
     pub fn new(count: usize, [from, to]: [f64; 2], cells: usize, origin: f64, h: f64) -> Self {
         let width = (to - from) / count as f64;
-        let smooth = width.abs() > h;
+        let smooth = width.abs() > SMOOTH_FROM * h;
         let mut list = AxisWeights { cells: Vec::with_capacity(cells + 1), weights: Vec::new() };
         for i in 0..cells {
             // The ends of the cell, counted in samples from the first one's beginning.
