@@ -95,7 +95,7 @@ impl Artwork {
     /// `None` if nothing differs.
     fn unlike_border(&self) -> Option<(Vec<f32>, [f32; 3])> {
         let (w, h) = (self.width, self.height);
-        let rim = |i: usize| i % w == 0 || i % w == w - 1 || i < w || i >= w * (h - 1);
+        let rim = |i: usize| [0, w - 1].contains(&(i % w)) || [0, h - 1].contains(&(i / w));
         let border: Vec<&[f32; 4]> = (0..w * h).filter(|&i| rim(i)).map(|i| &self.pixels[i]).collect();
         let paper: [f32; 3] = std::array::from_fn(|c| median(border.iter().map(|p| p[c]).collect()));
         // The largest over the colours, not their sum: yellow on white is as much ink as black is.
