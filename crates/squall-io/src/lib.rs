@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`output`] | [`OutputFile`], the one writer of the project, and [`IoError`] |
 //! | [`image`] | PNG, 8 and 16 bits |
+//! | [`picture`] | pictures, drawings and letters of users, as densities |
 //! | [`movie`] | GIF, APNG and MP4 from finished PNG frames |
 //! | [`mesh`] | triangle meshes: OBJ, PLY, STL, glTF |
 //! | [`checkpoint`] | the state of a simulation, for exact resume |
@@ -27,6 +28,7 @@ mod mp4_movie;
 pub mod npy;
 pub mod output;
 mod palette;
+pub mod picture;
 mod png_chunks;
 mod scene_hash;
 #[cfg(test)]
@@ -35,9 +37,9 @@ pub mod vdb;
 
 pub use checkpoint::{Checkpoint, CheckpointError, Position};
 
+pub use crate::image::{Picture, read_png, write_png, write_png16};
 pub use exr::{ExrPicture, ExrPrecision, read_exr, write_exr};
 pub use folder::{FolderError, Manifest, OutputFolder, Start};
-pub use image::{Picture, read_png, write_png, write_png16};
 pub use mesh::{LoadedMesh, MeshFileError, load_mesh, parse_mesh, write_obj, write_ply};
 pub use movie::{MovieError, MovieFormat, assemble};
 pub use npy::write_npy;

@@ -116,6 +116,17 @@ impl Assets {
     }
 }
 
+/// The name of one file of a sequence: the number, with four digits, in the place of `{frame}`, or with as many digits as
+/// there are `#`, two or more. `None` if the name has neither.
+pub fn numbered(name: &str, frame: u64) -> Option<String> {
+    if name.contains("{frame}") {
+        return Some(name.replace("{frame}", &format!("{frame:04}")));
+    }
+    let begin = name.find("##")?;
+    let digits = name[begin..].bytes().take_while(|&byte| byte == b'#').count();
+    Some(format!("{}{frame:0digits$}{}", &name[..begin], &name[begin + digits..]))
+}
+
 /// A mesh, and a fingerprint of its file.
 pub(crate) fn load_mesh(assets: &Assets, name: &str) -> Result<(TriangleMesh, u64), AssetError> {
     let bytes = assets.read(name)?;
@@ -133,6 +144,14 @@ pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_a_sequence_have_numbers() {
+        assert_eq!(numbered("a/walk_{frame}.ply", 7).unwrap(), "a/walk_0007.ply");
+        assert_eq!(numbered("walk-###.png", 7).unwrap(), "walk-007.png");
+        assert_eq!(numbered("##.png", 123).unwrap(), "123.png");
+        assert_eq!(numbered("walk#2.png", 7), None);
+    }
 
     #[test]
     fn only_files_below_the_folder_are_read() {

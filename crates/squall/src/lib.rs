@@ -22,6 +22,7 @@ pub mod run;
 pub mod scene;
 pub mod schema;
 pub mod setup;
+pub mod target;
 
 pub use assets::Assets;
 pub use diagnostic::{Problem, SceneError};

@@ -35,7 +35,7 @@ mod write;
 
 pub use info::{ValueSummary, VdbGridInfo, VdbInfo, read_vdb_info};
 pub use meta::{MetaValue, Metadata};
-pub use read::{VdbFile, VdbLoaded, read_vdb};
+pub use read::{VdbFile, VdbLoaded, parse_vdb, read_vdb};
 pub use transform::Transform;
 pub use write::write_vdb;
 

@@ -55,7 +55,12 @@ pub struct VdbLoaded {
 pub fn read_vdb(path: impl AsRef<Path>) -> Result<VdbFile, IoError> {
     let path = path.as_ref();
     let bytes = read_file(path)?;
-    parse(&bytes).map_err(|e| IoError::content(path, e))
+    parse_vdb(&bytes, path)
+}
+
+/// [`read_vdb`] from the content of the file `path`.
+pub fn parse_vdb(bytes: &[u8], path: impl AsRef<Path>) -> Result<VdbFile, IoError> {
+    parse(bytes).map_err(|e| IoError::content(path.as_ref(), e))
 }
 
 /// Reads a whole file once it looks like an OpenVDB file.

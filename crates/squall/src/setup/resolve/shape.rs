@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::assets::load_mesh;
+use crate::assets::{load_mesh, numbered};
 
 /// Longest mesh sequence.
 const MAX_MESHES: u64 = 10_000;
@@ -333,7 +333,7 @@ impl Resolver<'_> {
         let mut meshes = Vec::new();
         let mut fingerprint = 0;
         for frame in frames.map_or(0..=0, |[first, last]| first..=last) {
-            let name = file.value.replace("{frame}", &format!("{frame:04}"));
+            let name = numbered(&file.value, frame).unwrap_or_else(|| file.value.clone());
             match load_mesh(self.assets, &name) {
                 Ok((mesh, hash)) => {
                     meshes.push(mesh);
@@ -359,17 +359,17 @@ impl Resolver<'_> {
 
     /// First and last frame of a sequence; the outer `None`: wrong, and said so.
     fn mesh_frames(&mut self, mesh: &scene::Mesh, file: &Spanned<String>, key: &str) -> Option<Option<[u64; 2]>> {
-        let numbered = file.contains("{frame}");
+        let is_numbered = numbered(file, 0).is_some();
         let Some(frames) = &mesh.frames else {
-            if numbered {
+            if is_numbered {
                 self.problems
                     .error(file.span, format!("`{key}` is a sequence, but how long is it?"), "needs `frames`")
                     .help("for example frames = [1, 24]: the first and the last");
             }
-            return (!numbered).then_some(None);
+            return (!is_numbered).then_some(None);
         };
         match frames.as_slice() {
-            _ if !numbered => {
+            _ if !is_numbered => {
                 self.problems
                     .error(file.span, format!("`{key}.frames` needs a file for each frame"), "no `{frame}` in it")
                     .help("for example \"walk_{frame}.ply\": walk_0001.ply, walk_0002.ply, ...");
