@@ -5,6 +5,7 @@
 
 use std::mem::swap;
 
+use super::metrics::errors;
 use super::{Blur, Gathered, TargetSmoke, faces, flat_ends};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
@@ -205,6 +206,11 @@ impl<const D: usize> Guided<D> {
     fn active_at(&self, time: f64) -> Option<usize> {
         let last = self.targets.len().checked_sub(1)?;
         Some(self.targets.partition_point(|t| t.time <= time).min(last))
+    }
+
+    /// The width of smoothing that the active target ends with.
+    pub(super) fn finest(&self) -> f64 {
+        self.aim.active.map_or(0.0, |k| self.targets[k].smoothing.end)
     }
 
     /// `v_f` at a time, with the strength of the active target.
@@ -475,7 +481,7 @@ impl<const D: usize> TargetSmoke<D> {
                 smooth.relabel(At::Center, flat_ends(grid));
                 blur.apply(smooth, aim.sigma);
                 aim.thickest = max_abs(smooth) as f64;
-                aim.first_errors = super::metrics::errors(aim, smoke, smooth);
+                aim.first_errors = errors(aim, target.smoothing.end, smoke, smooth, blur);
             }
         }
     }

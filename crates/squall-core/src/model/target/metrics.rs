@@ -1,7 +1,8 @@
 //! How well smokes meet their targets.
 
 use super::goal::Aim;
-use super::{Gathered, TargetSmoke};
+use super::{Blur, Gathered, TargetSmoke};
+use crate::Real;
 use crate::field::Field;
 use crate::grid::At;
 use crate::layout::Row;
@@ -23,7 +24,7 @@ pub struct Metrics {
     pub raw_error: f64,
     /// The same, relative to its value when the target became active.
     pub raw_error_of_first: f64,
-    /// `|rt - rts| / mass`, both smoothed.
+    /// `|rt - rts| / mass`, both smoothed as they are in the end.
     pub smooth_error: f64,
     /// The same, relative to its value when the target became active.
     pub smooth_error_of_first: f64,
@@ -31,7 +32,7 @@ pub struct Metrics {
     pub peak_ratio: f64,
     /// Whether that is within [`PEAKS_MATCH`].
     pub peaks_match: bool,
-    /// The width of smoothing, in metres.
+    /// The width of smoothing now, in metres.
     pub sigma: f64,
     /// What gathering did in the last step.
     pub gathered: Gathered,
@@ -40,16 +41,12 @@ pub struct Metrics {
 impl<const D: usize> TargetSmoke<D> {
     /// How well each smoke meets its target as it is now. Smooths each of them once; meant for every frame.
     pub fn metrics(&mut self) -> Vec<Metrics> {
-        let flat = self.closed();
         let Self { grid, substances, guided, smooth, blur, .. } = self;
         let of_first = |error: f64, first: f64| if first > 0.0 { error / first } else { 0.0 };
         let mut all = Vec::with_capacity(guided.len());
         for guided in guided {
             let (aim, smoke) = (&guided.aim, &substances[guided.substance].field);
-            smooth.copy_all(smoke);
-            smooth.relabel(At::Center, flat);
-            blur.apply(smooth, aim.sigma);
-            let [smooth_error, raw_error] = errors(aim, smoke, smooth);
+            let [smooth_error, raw_error] = errors(aim, guided.finest(), smoke, smooth, blur);
             let (mass, peak) = (sum(smoke), max_abs(smoke) as f64);
             let peak_ratio = if peak > 0.0 { aim.scale(mass) * aim.peak / peak } else { 0.0 };
             all.push(Metrics {
@@ -70,18 +67,33 @@ impl<const D: usize> TargetSmoke<D> {
 }
 
 /// Differences of smoke and target, smoothed and raw, relative to the mass. 0 without smoke or target.
-pub(super) fn errors<const D: usize>(aim: &Aim<D>, smoke: &Field<D>, smooth: &Field<D>) -> [f64; 2] {
+pub(super) fn errors<const D: usize>(
+    aim: &Aim<D>,
+    sigma: f64,
+    smoke: &Field<D>,
+    difference: &mut Field<D>,
+    blur: &mut Blur<D>,
+) -> [f64; 2] {
     let mass = sum(smoke);
     if !(mass > 0.0) || !(aim.total > 0.0) {
         return [0.0; 2];
     }
-    let scale = aim.scale(mass);
-    let difference = |a: &Field<D>, b: &Field<D>| {
+    let scale = aim.scale(mass) as Real;
+    difference.relabel(At::Center, aim.density.ends());
+    difference.par_rows(|row, out| {
+        let (smoke, goal) = (smoke.row(row), aim.density.row(row));
+        for x in 0..out.len() {
+            out[x] = smoke[x] - scale * goal[x];
+        }
+    });
+    let size = |field: &Field<D>| {
         let of_row = |row: Row<'_, D>| {
-            let (a, b) = (a.row(row), b.row(row));
-            lanes_sum(a.len(), |x| (a[x] as f64 - scale * b[x] as f64).abs())
+            let v = field.row(row);
+            lanes_sum(v.len(), |x| v[x].abs() as f64)
         };
-        rows::reduce(a.layout(), of_row, |x, y| x + y) / mass
+        rows::reduce(field.layout(), of_row, |x, y| x + y) / mass
     };
-    [difference(smooth, &aim.smooth), difference(smoke, &aim.density)]
+    let raw = size(difference);
+    blur.apply(difference, sigma);
+    [size(difference), raw]
 }
