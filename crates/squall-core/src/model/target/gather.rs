@@ -4,12 +4,13 @@
 //! drho/dt + div(rho w) = 0,   w = -v_g rts grad(rho - rho*)
 //! ```
 //!
-//! Upwind fluxes conserve mass. It takes as many small steps as diffusion asks for; in each, no more can leave a cell than is in it.
+//! Upwind fluxes conserve mass. It takes as many small steps as diffusion asks for. In each, no more can leave a cell than is in it,
+//! and no more can enter than there is room below the largest density of smoke and target: what diffuses is the error, which would
+//! otherwise pile smoke from outside on top of what is already there.
 
 use std::time::Instant;
 
 use super::TargetSmoke;
-use super::goal::Aim;
 use crate::Real;
 use crate::field::Field;
 use crate::grid::{At, Grid};
@@ -48,7 +49,8 @@ impl<const D: usize> TargetSmoke<D> {
             let usual = field.ends();
             let open = obstacles.as_ref().map(|o| o.solids.open());
             let scale = aim.scale(sum(field));
-            let (k, gathered) = cycles(grid, v_g * dt, scale, aim, max_abs(field) as f64);
+            let fullest = (max_abs(field) as f64).max(scale * aim.peak);
+            let (k, gathered) = cycles(grid, v_g * dt, scale, aim.smooth_peak, fullest);
             aim.gathered = gathered;
             let spare = sweeps.lend();
             field.relabel(At::Center, flat);
@@ -66,6 +68,7 @@ impl<const D: usize> TargetSmoke<D> {
                             open: open.map(|open| [open[a].row(row), open[a].row(row.up(a))]),
                             scale: scale as Real,
                             k: k[a],
+                            fullest: fullest as Real,
                             out,
                         });
                     }
@@ -79,11 +82,16 @@ impl<const D: usize> TargetSmoke<D> {
 }
 
 /// How many small steps it takes to gather with `v_g dt`, and `v_g dt / h^2 rts / rts_raw` of each of them.
-fn cycles<const D: usize>(grid: &Grid<D>, v_g_dt: f64, scale: f64, aim: &Aim<D>, peak: f64) -> ([Real; D], Gathered) {
+fn cycles<const D: usize>(
+    grid: &Grid<D>,
+    v_g_dt: f64,
+    scale: f64,
+    smooth_peak: f64,
+    fullest: f64,
+) -> ([Real; D], Gathered) {
     let k = grid.spacing.map(|h| v_g_dt * scale / (h * h));
     // The flux rho rts grad(rho - rho*) is a diffusion of rho with the factor rho rts, at most.
-    let thickest = peak.max(scale * aim.peak);
-    let wanted = (2.0 * k.iter().sum::<f64>() * aim.smooth_peak * thickest / SAFE).ceil().max(1.0);
+    let wanted = (2.0 * k.iter().sum::<f64>() * smooth_peak * fullest / SAFE).ceil().max(1.0);
     let capped = !(wanted <= MOST_CYCLES as f64);
     let cycles = if capped { MOST_CYCLES } else { wanted as u32 };
     // With too few small steps each does what it can without going astray.
@@ -107,25 +115,31 @@ struct GatherRow<'a, const D: usize> {
     /// From the stored target to one with the mass of the smoke.
     scale: Real,
     k: Real,
+    /// No cell gets more than this.
+    fullest: Real,
     out: &'a mut [Real],
 }
 
 impl<const D: usize> Kernel for GatherRow<'_, D> {
     #[inline(always)]
     fn run(self) {
-        let GatherRow { rho, goal, smooth, open, scale, k, out } = self;
+        let GatherRow { rho, goal, smooth, open, scale, k, fullest, out } = self;
         let n = out.len();
         let ([r0, r1, r2], [g0, g1, g2]) = (rho.map(|s| &s[..n]), goal.map(|s| &s[..n]));
         let [s0, s1, s2] = smooth.map(|s| &s[..n]);
         let half = -0.5 * k;
-        // Through all sides together no more than everything.
+        // Through all sides together no more than everything, and no more than fits.
         let most = 0.5 / D as Real;
         let flux = |x: usize, [rl, rr]: [&[Real]; 2], [gl, gr]: [&[Real]; 2], [sl, sr]: [&[Real]; 2]| {
             let error = (rr[x] - rl[x]) - scale * (gr[x] - gl[x]);
             let w = half * (sl[x] + sr[x]) * error;
             let w = if w > most { most } else { w };
             let w = if w < -most { -most } else { w };
-            w * if w > 0.0 { rl[x] } else { rr[x] }
+            let (from, to) = if w > 0.0 { (rl[x], rr[x]) } else { (rr[x], rl[x]) };
+            let room = most * if to < fullest { fullest - to } else { 0.0 };
+            let amount = w.abs() * from;
+            let amount = if amount > room { room } else { amount };
+            amount.copysign(w)
         };
         match open {
             None => {

@@ -67,7 +67,7 @@ pub fn suggest<const D: usize>(
     let peak = (max_abs(smoke) as f64).max(Real::MIN_POSITIVE as f64);
     let smoothing = Smoothing { begin, end, over: 0.6 * duration };
     let unit = size * size / peak;
-    Ok(Parameters { smoothing, drive: 1.5 * unit, damping: 6.0, gathering: 2e-3 * unit / peak, duration })
+    Ok(Parameters { smoothing, drive: 3.0 * unit, damping: 6.0, gathering: 6e-3 * unit / peak, duration })
 }
 
 /// The thickness of the strokes of a density: twice its volume over its surface.
