@@ -80,12 +80,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            limiter: Limiter::default(),
-            projections: Projections::default(),
-            tolerance: 1e-5,
-            isa: Isa::best(),
-        }
+        Options { limiter: Limiter::default(), projections: Projections::default(), tolerance: 1e-5, isa: Isa::best() }
     }
 }
 
@@ -178,10 +173,7 @@ impl<const D: usize> TargetSmoke<D> {
 }
 
 /// One field on the faces across each axis.
-fn faces<const D: usize>(
-    layout: &Layout<D>,
-    ends: impl Fn(usize) -> [Ends; D],
-) -> Result<VectorField<D>, OutOfMemory> {
+fn faces<const D: usize>(layout: &Layout<D>, ends: impl Fn(usize) -> [Ends; D]) -> Result<VectorField<D>, OutOfMemory> {
     let mut fields = Vec::with_capacity(D);
     for c in 0..D {
         let mut field = Field::on(layout, At::Face(c), ends(c))?;

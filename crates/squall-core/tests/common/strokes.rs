@@ -24,14 +24,14 @@ impl Strokes {
         let mut cup = vec![[0.22, 0.85]];
         cup.extend(arc([0.5, 0.6], [0.28, 0.25], 180.0, 360.0));
         cup.push([0.78, 0.85]);
-        Strokes { lines: vec![cup, vec![[0.5, 0.12], [0.5, 0.88]]], width: 0.09 }
+        Strokes { lines: vec![cup, vec![[0.5, 0.12], [0.5, 0.88]]], width: 0.145 }
     }
 
     pub fn omega() -> Self {
         let mut bow = vec![[0.15, 0.15], [0.37, 0.15]];
         bow.extend(arc([0.5, 0.53], [0.31, 0.32], 236.0, -56.0));
         bow.extend([[0.63, 0.15], [0.85, 0.15]]);
-        Strokes { lines: vec![bow], width: 0.09 }
+        Strokes { lines: vec![bow], width: 0.16 }
     }
 
     pub fn cross() -> Self {

@@ -391,7 +391,8 @@ impl<const D: usize> TargetSmoke<D> {
     fn check(&mut self, smoke: usize, k: usize, target: &mut Target<D>) -> Result<(), TargetError> {
         let guided = &self.guided[smoke];
         let name = self.substances[guided.substance].name.clone();
-        let bad = |what, value, must| Err(TargetError::Setting { smoke: name.clone(), target: k + 1, what, value, must });
+        let bad =
+            |what, value, must| Err(TargetError::Setting { smoke: name.clone(), target: k + 1, what, value, must });
         let earlier = k.checked_sub(1).map_or(f64::NEG_INFINITY, |k| guided.targets[k].time);
         let later = guided.targets.get(k + 1).map_or(f64::INFINITY, |t| t.time);
         // Written so that NaN fails.
@@ -527,7 +528,7 @@ fn thicken<const D: usize>(
     const WIDTHS: [f64; 4] = [1.5, 3.0, 6.0, 12.0];
     const LOWEST: f64 = 1e-5;
     const HALVINGS: usize = 60;
-    let inside = |v: Real, at: f64| (0.5 + 2.0 * (v as f64 / at - 1.0)).clamp(0.0, 1.0);
+    let inside = |v: Real, at: f64| (0.5 + 8.0 * (v as f64 / at - 1.0)).clamp(0.0, 1.0);
     let covered = |level: &Field<D>, at: f64| {
         let of_row = |row: Row<'_, D>| level.row(row).iter().map(|&v| inside(v, at)).sum::<f64>();
         rows::reduce(level.layout(), of_row, |a, b| a + b)

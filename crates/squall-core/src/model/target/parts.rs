@@ -145,7 +145,9 @@ impl<const D: usize> TargetSmoke<D> {
     /// In how many parts things have to be carried, so that none is longer than a cell.
     fn parts_of(&self, dt: f64) -> Result<usize, NotFinite> {
         let Self { grid, options, carrier, clock, .. } = self;
-        let Err(TooFast { cells }) = Carrier::new(grid, carrier, dt, options.limiter, options.isa) else { return Ok(1) };
+        let Err(TooFast { cells }) = Carrier::new(grid, carrier, dt, options.limiter, options.isa) else {
+            return Ok(1);
+        };
         if cells <= MOST_PARTS {
             // A little less than a cell each, so that rounding does not make it more.
             return Ok((cells * 1.0001).ceil() as usize);
@@ -218,4 +220,3 @@ fn too_fast<const D: usize>(flow: &VectorField<D>, time: f64, step: u64) -> NotF
         stage: "too fast to be carried in one step: take shorter steps or weaker forces",
     }
 }
-

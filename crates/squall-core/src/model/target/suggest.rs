@@ -53,11 +53,7 @@ const FELT_BY: f64 = 0.95;
 const FELT: f64 = 0.02;
 
 /// Parameters for a smoke and a target, for a duration of four seconds; [`Parameters::lasting`] changes that.
-pub fn suggest<const D: usize>(
-    grid: &Grid<D>,
-    smoke: &Field<D>,
-    target: &Field<D>,
-) -> Result<Parameters, OutOfMemory> {
+pub fn suggest<const D: usize>(grid: &Grid<D>, smoke: &Field<D>, target: &Field<D>) -> Result<Parameters, OutOfMemory> {
     let size = grid.size().into_iter().fold(f64::INFINITY, f64::min);
     let h = grid.min_spacing();
     let duration = 4.0;
