@@ -92,8 +92,7 @@ impl<'a, const D: usize> Carrier<'a, D> {
     /// The flow `u` for `dt` seconds. It may not move by more than one cell along any axis.
     pub fn new(grid: &Grid<D>, u: &'a VectorField<D>, dt: f64, limiter: Limiter, isa: Isa) -> Result<Self, TooFast> {
         let cells = cells_per_step(grid, u, dt);
-        // NaN is too fast, too.
-        if !(cells <= 1.0) {
+        if cells.is_nan() || cells > 1.0 {
             return Err(TooFast { cells });
         }
         Ok(Carrier { flow: u, cells: grid.spacing.map(|h| (dt / h) as Real), limiter, isa })

@@ -42,7 +42,7 @@ impl<const D: usize> TargetSmoke<D> {
         for guided in guided {
             let (v_g, aim) = (guided.gathering.at(time).0[0], &mut guided.aim);
             aim.gathered = Gathered::default();
-            if !(v_g > 0.0) || aim.total <= 0.0 {
+            if v_g <= 0.0 || aim.total <= 0.0 {
                 continue;
             }
             let field = &mut substances[guided.substance].field;
@@ -92,7 +92,7 @@ fn cycles<const D: usize>(
     let k = grid.spacing.map(|h| v_g_dt * scale / (h * h));
     // The flux rho rts grad(rho - rho*) is a diffusion of rho with the factor rho rts, at most.
     let wanted = (2.0 * k.iter().sum::<f64>() * smooth_peak * fullest / SAFE).ceil().max(1.0);
-    let capped = !(wanted <= MOST_CYCLES as f64);
+    let capped = wanted.is_nan() || wanted > MOST_CYCLES as f64;
     let cycles = if capped { MOST_CYCLES } else { wanted as u32 };
     // With too few small steps each does what it can without going astray.
     let share = 1.0 / if capped { wanted } else { cycles as f64 };

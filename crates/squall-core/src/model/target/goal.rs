@@ -499,7 +499,7 @@ fn equalise<const D: usize>(
     solids: Option<&Solids<D>>,
 ) {
     let mass = sum(smoke);
-    if !(mass > 0.0) {
+    if mass.is_nan() || mass <= 0.0 {
         return;
     }
     if matching == Matching::Area {

@@ -57,7 +57,7 @@ impl<const D: usize> TargetSmoke<D> {
                 smooth_error,
                 smooth_error_of_first: of_first(smooth_error, aim.first_errors[0]),
                 peak_ratio,
-                peaks_match: PEAKS_MATCH[0] <= peak_ratio && peak_ratio <= PEAKS_MATCH[1],
+                peaks_match: (PEAKS_MATCH[0]..=PEAKS_MATCH[1]).contains(&peak_ratio),
                 sigma: aim.sigma,
                 gathered: aim.gathered,
             });
@@ -75,7 +75,7 @@ pub(super) fn errors<const D: usize>(
     blur: &mut Blur<D>,
 ) -> [f64; 2] {
     let mass = sum(smoke);
-    if !(mass > 0.0) || !(aim.total > 0.0) {
+    if mass.is_nan() || mass <= 0.0 || aim.total <= 0.0 {
         return [0.0; 2];
     }
     let scale = aim.scale(mass) as Real;
