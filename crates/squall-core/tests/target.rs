@@ -96,7 +96,7 @@ fn a_smooth_wave_is_carried_with_second_order() {
     // Once around a periodic box, diagonally; errors in the mean, as limiters clip extrema.
     let error = |n: usize| {
         let grid = Grid::<2>::periodic([n, n]);
-        let wave = |p: [f64; 2]| 0.5 + 0.5 * (6.283185307179586 * (p[0] + p[1])).sin();
+        let wave = |p: [f64; 2]| 0.5 + 0.5 * (std::f64::consts::TAU * (p[0] + p[1])).sin();
         let mut u: VectorField<2> =
             std::array::from_fn(|a| Field::new(grid.cells, At::Face(a), grid.velocity_ends(a)).unwrap());
         u[0].fill(1.0);
@@ -162,6 +162,8 @@ fn psi_becomes_omega_with_the_parameters_of_the_paper() {
     let (mut sim, id) = smoke_of(64, &Strokes::psi());
     let goal = Strokes::omega().draw(&sim.grid);
     use_parameters(&mut sim, id, PAPER, goal, 3.0);
+    run(&mut sim, 0.3);
+    let lively = sim.energy();
     let (drift, [low, high]) = run(&mut sim, 3.0);
     let m = sim.metrics()[0];
     assert!(m.peaks_match, "ratio of peaks {}", m.peak_ratio);
@@ -169,8 +171,7 @@ fn psi_becomes_omega_with_the_parameters_of_the_paper() {
     assert!(drift <= 1e-6, "mass changed by {drift:e}");
     // Without gathering a flow only rearranges densities: 0 to 1, up to rounding.
     assert!(low >= 0.0 && high <= 1.0 + 1e-5, "densities from {low} to {high}");
-    // It was up to 0.05 on the way.
-    assert!(sim.energy() < 3e-3, "the flow settles: energy {}", sim.energy());
+    assert!(sim.energy() < 0.25 * lively, "the flow settles: energy {} after {lively}", sim.energy());
 }
 
 #[test]
