@@ -7,7 +7,8 @@
 //! * how far the smoke has to feel its target: smoothing begins with the narrowest bell that reaches nearly all of the smoke;
 //! * how fine the target is: smoothing ends with a part of the thickness of its strokes.
 //!
-//! Wide first and narrow later halves the error that remains, compared with either of them alone.
+//! Wide first and narrow later leaves about half of the error that narrow alone leaves (psi to omega at 64² without gathering:
+//! 0.34 of the mass instead of 0.62), and two thirds of what wide alone leaves.
 
 use super::{Blur, Smoothing, flat_ends};
 use crate::Real;
