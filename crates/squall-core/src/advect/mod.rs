@@ -9,11 +9,13 @@
 //! Cost: five fields along a lively flow of two cells per step, 512² and 128³, one thread (`cargo bench --bench
 //! transport`). Energy: Taylor–Green vortex, 64², two turns, CFL 1, lagged pressure (`docs/quality.md`).
 //!
-//! All fields at one location share one map of departure points. None of the schemes has a limit on the time step.
+//! All fields at one location share one map of departure points. None of the schemes has a limit on the time step. Transport
+//! that loses no mass, at up to one cell per step, is in [`hyperbolic`].
 //! What loses most of a flow's energy is not the interpolation but the splitting of the step, see
 //! [`Splitting`](crate::model::stable_fluids::Splitting).
 
 mod cubic;
+pub mod hyperbolic;
 mod mapped;
 
 pub use mapped::{MapScratch, advect_mapped, carry};

@@ -2,9 +2,11 @@
 
 pub mod smoke;
 pub mod stable_fluids;
+pub mod target;
 
 pub use smoke::Smoke;
 pub use stable_fluids::StableFluids;
+pub use target::TargetSmoke;
 
 /// How a step is split into parts. What a fluid loses, it loses mostly here.
 ///

@@ -8,7 +8,7 @@
 
 mod obstacles;
 mod outside;
-mod parts;
+pub(super) mod parts;
 mod pressure;
 mod tiles;
 

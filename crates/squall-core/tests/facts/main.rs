@@ -16,5 +16,6 @@ mod smoke;
 mod solids;
 mod solids_smoke;
 mod spectral;
+mod target;
 mod tiles;
 mod transport;

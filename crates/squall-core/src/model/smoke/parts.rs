@@ -172,7 +172,7 @@ fn transported_ends<const D: usize>(usual: [Ends; D], transported: [Ends; D], c:
 }
 
 /// `centered = mean of the two faces`.
-fn center<const D: usize>(faces: &mut VectorField<D>, centered: &mut VectorField<D>) {
+pub(in crate::model) fn center<const D: usize>(faces: &mut VectorField<D>, centered: &mut VectorField<D>) {
     for a in 0..D {
         faces[a].fill_halo();
         centered[a].relabel(At::Center, faces[a].ends());
@@ -191,7 +191,7 @@ fn center<const D: usize>(faces: &mut VectorField<D>, centered: &mut VectorField
 }
 
 /// Each face takes the mean of the changes on its two sides, where `centered` was the mean of faces before it changed.
-fn add_change<const D: usize>(faces: &mut VectorField<D>, centered: &mut VectorField<D>) {
+pub(in crate::model) fn add_change<const D: usize>(faces: &mut VectorField<D>, centered: &mut VectorField<D>) {
     let old = &*faces;
     rows::for_each(centered.each_mut(), |row, change| {
         let mut pad = Pad::default();
