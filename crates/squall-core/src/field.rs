@@ -1,7 +1,7 @@
 //! Values on a grid.
 
 use crate::grid::{At, Ends, Grid};
-use crate::layout::{Layout, MAX_TILE, Row, SLACK};
+use crate::layout::{Layout, MAX_TILE, Row, SLACK, tile_width};
 use crate::{Real, rows};
 
 /// The machine has not enough memory for a field.
@@ -140,10 +140,11 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         if a > 0 || !row.on_tiles() {
             return self.row(row.up(a));
         }
-        let here = self.row(row);
-        let out = &mut pad.0[..here.len()];
-        out[..here.len() - 1].copy_from_slice(&here[1..]);
-        out[here.len() - 1] = self.data[row.shifted(0, here.len() as isize).start];
+        // A length that the compiler knows: the copy becomes a few moves.
+        let n = const { tile_width::<D>() };
+        let (here, out) = (&self.data[row.start..row.start + n], &mut pad.0[..n]);
+        out[..n - 1].copy_from_slice(&here[1..]);
+        out[n - 1] = self.data[row.shifted(0, n as isize).start];
         out
     }
 
@@ -153,11 +154,10 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         if a > 0 || !row.on_tiles() {
             return self.row(row.down(a));
         }
-        let here = self.row(row);
-        let out = &mut pad.0[..here.len()];
-        out[1..].copy_from_slice(&here[..here.len() - 1]);
-        let before = row.shifted(0, -(here.len() as isize)).start + here.len() - 1;
-        out[0] = self.data[before];
+        let n = const { tile_width::<D>() };
+        let (here, out) = (&self.data[row.start..row.start + n], &mut pad.0[..n]);
+        out[1..].copy_from_slice(&here[..n - 1]);
+        out[0] = self.data[row.shifted(0, -(n as isize)).start + n - 1];
         out
     }
 

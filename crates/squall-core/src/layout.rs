@@ -237,16 +237,22 @@ impl<const D: usize> Layout<D> {
     #[inline]
     pub fn row(&self, mut r: usize) -> Row<'_, D> {
         let mut index = [0; D];
-        for a in 1..D {
-            index[a] = (r % self.cells[a]) as isize;
-            r /= self.cells[a];
-        }
         let Some(tiles) = self.tiles.as_deref() else {
+            for a in 1..D {
+                index[a] = (r % self.cells[a]) as isize;
+                r /= self.cells[a];
+            }
             return Row { index, start: self.offset(index), stride: self.stride, tiles: None, slot: 0 };
         };
-        let start = self.in_slot(r as u32 + 1, index);
+        // Powers of two that the compiler knows: rows of tiles are short, and a division takes as long as some of them.
+        let width = tile_width::<D>();
+        let start = SLACK + width.pow(D as u32) + r * width;
+        for a in 1..D {
+            index[a] = (r % width) as isize;
+            r /= width;
+        }
         for a in 0..D {
-            index[a] += tiles.coords[r][a] as isize * self.cells[a] as isize;
+            index[a] += tiles.coords[r][a] as isize * width as isize;
         }
         Row { index, start, stride: self.stride, tiles: Some(tiles), slot: r as u32 + 1 }
     }

@@ -204,34 +204,3 @@ fn transport_on_tiles_equals_that_on_a_box_to_the_bit() {
     transport_is_the_same::<3>(Tracer::Rk3, 1.0);
     transport_is_the_same::<2>(Tracer::Adaptive, 1.0);
 }
-
-#[test]
-#[ignore = "a benchmark"]
-fn transport_speed() {
-    let n = 128;
-    let coords = (0..512).map(|n| [n % 8, n / 8 % 8, n / 64]);
-    let grid = Grid::<3>::walled([n; 3], Side::Open);
-    let h = grid.spacing[0];
-    for layout in [Layout::<3>::tiles(coords), Layout::dense([n; 3])] {
-        let ends = if layout.as_tiles().is_some() { Ends::Unbounded(0.0) } else { Ends::FLAT };
-        let u: VectorField<3> = std::array::from_fn(|c| smooth(&layout, At::Face(c), ends, |i| h * flow(i, c)));
-        let mut fields: Vec<Field<3>> = (0..5)
-            .map(|k| smooth(&layout, if k < 3 { At::Face(k) } else { At::Center }, ends, |i| flow(i, k)))
-            .collect();
-        let mut scratch = MapScratch::new(&layout, Advection::MacCormack).expect("memory");
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        pool.install(|| {
-            for _ in 0..4 {
-                let flow = Flow { grid: &grid, velocity: &u, tracer: Tracer::Rk2, isa: Isa::best() };
-                let mut refs: Vec<&mut Field<3>> = fields.iter_mut().collect();
-                let start = std::time::Instant::now();
-                advect_mapped(Advection::MacCormack, flow, 1.0, &mut refs, None, &mut scratch);
-                println!(
-                    "{:?}: {:.1} ns/cell",
-                    layout.as_tiles().is_some(),
-                    start.elapsed().as_secs_f64() * 1e9 / 2097152.0
-                );
-            }
-        });
-    }
-}
