@@ -127,7 +127,9 @@ impl Read for Dial {
         match &node.value {
             Value::Text(text) if text == "auto" => Some(Dial::Auto),
             Value::Float(_) | Value::Int(_) => f64::read(node, reader).map(Dial::Number),
-            Value::List(_) => Vec::read(node, reader).map(Dial::Keys),
+            Value::List(items) if items.iter().all(|item| matches!(item.value, Value::List(_))) => {
+                Vec::read(node, reader).map(Dial::Keys)
+            }
             _ => reader.wrong(
                 node,
                 "a number, \"auto\" or a list of keyframes",
