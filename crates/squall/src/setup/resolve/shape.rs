@@ -21,7 +21,7 @@ pub(super) struct Place<'a> {
 impl Resolver<'_> {
     pub(super) fn objects(&mut self, file: &scene::SceneFile, model: Model) -> Vec<Object> {
         let Some(typed) = &file.object else { return Vec::new() };
-        if model != Model::Smoke {
+        if model == Model::StableFluids {
             self.only_in_smoke(&file.object, "object");
             return Vec::new();
         }
@@ -202,7 +202,7 @@ impl Resolver<'_> {
         Some(Shape::Grown { shape: Box::new(shape), by: grown.by.as_ref()?.value })
     }
 
-    fn part(&mut self, part: &Spanned<scene::Part>, key: &str) -> Option<Shape> {
+    pub(super) fn part(&mut self, part: &Spanned<scene::Part>, key: &str) -> Option<Shape> {
         self.shape_at(&part.value.0, part.span, key)
     }
 
