@@ -35,9 +35,12 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What the smoke is at first, and what it becomes, one after the other
-    #[arg(value_name = "SHAPE", num_args = 2.., required = true)]
-    shapes: Vec<String>,
+    /// What the smoke is at first
+    #[arg(value_name = "FROM")]
+    from: String,
+    /// What it becomes; several: one after the other
+    #[arg(value_name = "TO", required = true)]
+    to: Vec<String>,
     /// Seconds in which each shape forms
     #[arg(long, value_name = "SECONDS", default_value = "4", value_parser = seconds_above_zero, help_heading = "Motion")]
     duration: f64,
@@ -91,12 +94,19 @@ pub struct Args {
     how: HowArgs,
 }
 
+impl Args {
+    /// What was typed for each shape.
+    fn shapes(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.from).chain(&self.to)
+    }
+}
+
 pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     args.how.telling(|| try_run(args, voice))
 }
 
 fn try_run(args: &Args, voice: Voice) -> Result<Code, Failure> {
-    let things = args.shapes.iter().map(|word| Thing::parse(word)).collect::<Result<Vec<_>, _>>()?;
+    let things = args.shapes().map(|word| Thing::parse(word)).collect::<Result<Vec<_>, _>>()?;
     let (mut plan, assets) = compose(args, &things)?;
     let name = name_of(&things);
     let found = |plan: &Plan| Found {
@@ -182,7 +192,8 @@ fn compose(args: &Args, things: &[Thing]) -> Result<(Plan, Assets), Failure> {
 
 /// Whether the scene is in 3D.
 fn dimensions(args: &Args, things: &[Thing]) -> Result<bool, Failure> {
-    let word = |is: fn(&Thing) -> bool| things.iter().position(is).map(|k| &args.shapes[k]);
+    let word =
+        |is: fn(&Thing) -> bool| things.iter().zip(args.shapes()).find(|(thing, _)| is(thing)).map(|(_, word)| word);
     match (word(Thing::is_flat), word(Thing::is_solid)) {
         (None, None) => {
             let help = "give it something to become: a picture, text:LETTERS, a mesh".to_owned();
@@ -325,7 +336,7 @@ mod tests {
     fn plan(words: &[&str]) -> Result<Plan, String> {
         let args = parse(words);
         let told = |f: Failure| format!("{} {}", f.report, f.report.help().map(|h| h.to_string()).unwrap_or_default());
-        let things = args.shapes.iter().map(|word| Thing::parse(word)).collect::<Result<Vec<_>, _>>().map_err(told)?;
+        let things = args.shapes().map(|word| Thing::parse(word)).collect::<Result<Vec<_>, _>>().map_err(told)?;
         compose(&args, &things).map(|(plan, _)| plan).map_err(told)
     }
 

@@ -67,6 +67,12 @@ impl Canvas {
         }
     }
 
+    /// A level or upright line, in the middle of pixels: crisp.
+    pub fn rule(&mut self, from: [f32; 2], to: [f32; 2], color: Color) {
+        let snap = |point: [f32; 2]| point.map(|x| x.floor() + 0.5);
+        self.line(&[snap(from), snap(to)], 1.0, color);
+    }
+
     /// A label whose middle line passes through `y`.
     pub fn label(&mut self, text: &str, [x, y]: [f32; 2], height: f32, align: Align, color: Color) {
         let ink = self.font.label(text, height);

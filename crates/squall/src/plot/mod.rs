@@ -173,17 +173,19 @@ impl Panel<'_> {
         for (value, label) in axis.ticks() {
             let y = axis.at(value);
             if left {
-                canvas.line(&[[SIDE, y], [RIGHT, y]], 1.0, RULE);
+                canvas.rule([SIDE, y], [RIGHT, y], RULE);
             }
             canvas.label(&label, [if left { SIDE - 10.0 } else { RIGHT + 10.0 }, y], LETTERS, align, TEXT);
         }
         for (value, label) in self.time.ticks().filter(|_| left) {
             let x = self.time.at(value);
-            canvas.line(&[[x, self.bottom()], [x, self.bottom() + 5.0]], 1.0, FRAME);
+            canvas.rule([x, self.bottom()], [x, self.bottom() + 5.0], FRAME);
             canvas.label(&label, [x, self.bottom() + 20.0], LETTERS, Align::Middle, TEXT);
         }
         let corners = [[SIDE, self.top], [RIGHT, self.top], [RIGHT, self.bottom()], [SIDE, self.bottom()]];
-        canvas.line(&[corners[0], corners[1], corners[2], corners[3], corners[0]], 1.0, FRAME);
+        for k in 0..4 {
+            canvas.rule(corners[k], corners[(k + 1) % 4], FRAME);
+        }
         axis
     }
 
@@ -191,7 +193,7 @@ impl Panel<'_> {
     fn changes(&self, canvas: &mut Canvas, table: &TargetTable) {
         for time in table.changes() {
             let x = self.time.at(time);
-            canvas.line(&[[x, self.top], [x, self.bottom()]], 1.5, CHANGE);
+            canvas.rule([x, self.top], [x, self.bottom()], CHANGE);
         }
     }
 

@@ -128,7 +128,7 @@ fn worst_error(setup: &Setup, times: &[f64]) -> Result<f64, Failure> {
 
 /// The largest raw error of any smoke as it is now.
 fn raw_error(sim: &mut dyn Simulation) -> Option<f64> {
-    let _ = sim; None
+    sim.match_report()?.smokes.iter().map(|(_, metrics)| metrics.raw_error).reduce(f64::max)
 }
 
 /// Steps as a run does; `false` if that fails.
