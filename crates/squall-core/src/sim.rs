@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::field::Field;
+use crate::model::target::Metrics;
 use crate::report::StepReport;
 use crate::volume::Volume;
 
@@ -57,9 +58,23 @@ pub trait Simulation: Send {
         true
     }
 
+    /// How well smokes meet their targets as they are now; `None` where there are no targets.
+    fn match_report(&mut self) -> Option<MatchReport> {
+        None
+    }
+
     /// Shows the visitor everything that the next step depends on, always in the same order. The visitor may read
     /// (to save) or write (to restore): one list serves both, so that they cannot disagree.
     fn visit_state(&mut self, visitor: &mut dyn StateVisitor);
+}
+
+/// How well smokes meet their targets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatchReport {
+    /// Kinetic energy per unit mass density, integrated over the box.
+    pub energy: f64,
+    /// For each smoke that has targets, by its name.
+    pub smokes: Vec<(String, Metrics)>,
 }
 
 /// Reads or writes the state of a simulation.

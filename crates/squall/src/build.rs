@@ -2,8 +2,10 @@
 
 mod bursts;
 mod effects;
+pub(crate) mod figure;
 pub(crate) mod shape;
 mod smoke;
+pub(crate) mod target;
 
 use squall_core::advect::Advection;
 use squall_core::diffuse::DiffusionScheme;
@@ -34,6 +36,9 @@ pub enum BuildError {
         /// What is wrong.
         reason: String,
     },
+    /// Smoke cannot be driven to a target.
+    #[error(transparent)]
+    Target(#[from] squall_core::model::target::TargetError),
 }
 
 /// What a simulation will take, known before anything is built.
@@ -56,6 +61,8 @@ pub fn build(setup: &Setup) -> Result<Box<dyn Simulation>, BuildError> {
         (setup::Model::StableFluids, _) => Ok(Box::new(stable_fluids::<3>(setup)?)),
         (setup::Model::Smoke, 2) => Ok(Box::new(smoke::smoke::<2>(setup)?)),
         (setup::Model::Smoke, _) => Ok(Box::new(smoke::smoke::<3>(setup)?)),
+        (setup::Model::TargetSmoke, 2) => Ok(Box::new(target::target_smoke::<2>(setup)?)),
+        (setup::Model::TargetSmoke, _) => Ok(Box::new(target::target_smoke::<3>(setup)?)),
     }
 }
 
@@ -66,6 +73,8 @@ pub fn estimate(setup: &Setup) -> Estimate {
         (setup::Model::StableFluids, _) => estimate_for::<3>(setup),
         (setup::Model::Smoke, 2) => smoke::estimate::<2>(setup),
         (setup::Model::Smoke, _) => smoke::estimate::<3>(setup),
+        (setup::Model::TargetSmoke, 2) => target::estimate::<2>(setup),
+        (setup::Model::TargetSmoke, _) => target::estimate::<3>(setup),
     }
 }
 
@@ -73,28 +82,32 @@ pub fn estimate(setup: &Setup) -> Estimate {
 const BASE_BYTES: u64 = 17 << 20;
 
 fn estimate_for<const D: usize>(setup: &Setup) -> Estimate {
-    let grid = grid::<D>(setup);
+    let grid = grid::<D>(&setup.grid);
     let options = options(setup);
-    let stirring = setup.forces.iter().filter_map(|f| match f.kind {
-        setup::ForceKind::Noise { scale, .. } => Some(scale),
-        _ => None,
-    });
-    let flickering = setup.sources.iter().filter(|s| s.noise > 0.0).count();
-    let noises: u64 = stirring
-        .chain(std::iter::repeat_n(setup.fluid.noise_scale, flickering + Noises::<D>::count(setup)))
-        .map(|scale| NoiseField::bytes(&grid, scale))
-        .sum();
     let lifts = (0..D).filter(|&a| setup.fluid.viscosity > 0.0 && prescribes(grid.velocity_ends(a))).count()
         + setup.substances.iter().filter(|s| s.diffusion > 0.0 && prescribes(substance_ends::<D>(setup, s))).count();
     let fields = StableFluids::<D>::fields_needed(options, setup.substances.len()) + lifts;
     let bytes = (fields as u64)
         .saturating_mul(Layout::<D>::bytes(grid.cells))
         .saturating_add(Spectral::<D>::estimate_bytes(grid.cells))
-        .saturating_add(noises)
+        .saturating_add(noise_bytes(setup, &grid))
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
     let (solver, why) = plan_kind(&grid, grid.pressure_ends());
     Estimate { bytes, fields, solver, why }
+}
+
+/// What the noise of forces, emitters and expressions takes.
+fn noise_bytes<const D: usize>(setup: &Setup, grid: &Grid<D>) -> u64 {
+    let stirring = setup.forces.iter().filter_map(|f| match f.kind {
+        setup::ForceKind::Noise { scale, .. } => Some(scale),
+        _ => None,
+    });
+    let flickering = setup.sources.iter().filter(|s| s.noise > 0.0).count();
+    stirring
+        .chain(std::iter::repeat_n(setup.fluid.noise_scale, flickering + Noises::<D>::count(setup)))
+        .map(|scale| NoiseField::bytes(grid, scale))
+        .sum()
 }
 
 /// What pictures take: the values that are shown, and for volumes the light that reaches them.
@@ -117,7 +130,7 @@ fn prescribes<const D: usize>(ends: [Ends; D]) -> bool {
 }
 
 fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, BuildError> {
-    let grid = grid::<D>(setup);
+    let grid = grid::<D>(&setup.grid);
     let noises = Noises::shared(setup, &grid);
     let mut sim = StableFluids::new(grid, options(setup))?;
     sim.viscosity = setup.fluid.viscosity;
@@ -163,8 +176,7 @@ fn real_vector<const D: usize>(values: &[f64]) -> [f32; D] {
     std::array::from_fn(|a| values[a] as f32)
 }
 
-fn grid<const D: usize>(setup: &Setup) -> Grid<D> {
-    let g = &setup.grid;
+pub(crate) fn grid<const D: usize>(g: &setup::Grid) -> Grid<D> {
     let side = |side: &setup::Side| match side {
         setup::Side::Slip => Side::Slip,
         setup::Side::NoSlip(v) => Side::NoSlip { velocity: real_vector(v) },

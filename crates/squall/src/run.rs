@@ -114,6 +114,8 @@ const VOLUMES: &str = "volume";
 const SCENE: &str = "scene.toml";
 const STEPS: &str = "steps.csv";
 const TIMINGS: &str = "timings.csv";
+/// How well smokes meet their targets, frame by frame.
+const TARGETS: &str = "targets.csv";
 
 /// The frames that are written, up to `last`.
 fn frames(setup: &Setup, last: u64) -> std::ops::RangeInclusive<u64> {
@@ -140,9 +142,10 @@ fn open_folder(setup: &Setup, options: &RunOptions) -> Result<OutputFolder, RunE
     let hash = setup.hash().into();
     let folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, &series, options.start)?;
     if options.start != Start::Resume {
-        for path in [folder.path().join(STEPS), folder.path().join(TIMINGS), movie_path(&folder, setup, options)] {
-            remove(&path)?;
+        for log in [STEPS, TIMINGS, TARGETS] {
+            remove(&folder.path().join(log))?;
         }
+        remove(&movie_path(&folder, setup, options))?;
     }
     squall_io::write_whole(folder.path().join(SCENE), setup.to_toml().as_bytes())?;
     Ok(folder)

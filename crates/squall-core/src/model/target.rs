@@ -18,6 +18,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `goal` | targets, their timeline, and what is computed from them |
+//! | `check` | what can be wrong with a target |
 //! | `parts` | the parts of a step |
 //! | `gather` | gathering |
 //! | `obstacles` | solids |
@@ -25,6 +26,7 @@
 //! | `metrics` | how well the target is met |
 //! | `outside` | what others see |
 
+mod check;
 mod gather;
 mod goal;
 mod metrics;
@@ -47,8 +49,9 @@ use crate::sample::Isa;
 use crate::shape::Track;
 use crate::sim::NotFinite;
 
+pub use check::TargetError;
 pub use gather::{Gathered, MOST_CYCLES};
-pub use goal::{Guided, Matching, ShapeTarget, Smoothing, Target, TargetError, TargetSource};
+pub use goal::{Guided, Matching, ShapeTarget, Smoothing, Target, TargetSource};
 pub use metrics::{Metrics, PEAKS_MATCH};
 use obstacles::{Obstacles, Pressure};
 pub use suggest::{Parameters, suggest};

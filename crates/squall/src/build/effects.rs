@@ -37,8 +37,16 @@ impl<const D: usize> Noises<D> {
     }
 
     pub fn shared(setup: &Setup, grid: &Grid<D>) -> Shared<D> {
+        Self::those(setup, grid, |swirls| Self::wanted(setup, swirls))
+    }
+
+    /// The same noise, for one formula alone.
+    pub fn of_formula(setup: &Setup, grid: &Grid<D>, formula: &Formula) -> Shared<D> {
+        Self::those(setup, grid, |swirls| uses_noise(formula, swirls))
+    }
+
+    fn those(setup: &Setup, grid: &Grid<D>, want: impl Fn(bool) -> bool) -> Shared<D> {
         let scale = setup.fluid.noise_scale;
-        let want = |swirls| Self::wanted(setup, swirls);
         let scalar = want(false).then(|| NoiseField::scalar(grid, scale, LASTING, setup.seed));
         let swirls = want(true).then(|| NoiseField::swirls(grid, scale, LASTING, setup.seed ^ 1));
         Arc::new(Mutex::new(Noises { scalar, swirls }))
@@ -188,11 +196,16 @@ fn names(setup: &Setup) -> Vec<String> {
 
 /// Sets a field at rest, at time zero, to the values of a formula.
 pub fn fill<const D: usize>(field: &mut Field<D>, grid: &Grid<D>, formula: &Formula, noises: &Shared<D>) {
+    fill_at(field, grid, formula, noises, 0.0);
+}
+
+/// Sets a field to the values of a formula over position, time and noise.
+pub fn fill_at<const D: usize>(field: &mut Field<D>, grid: &Grid<D>, formula: &Formula, noises: &Shared<D>, time: f64) {
     let program = Program::new(formula, &[]);
-    let noises = &*Noises::at(noises, 0.0);
+    let noises = &*Noises::at(noises, time);
     field.par_rows(|row, out| {
         let cells = out.len();
-        let scene = Scene { grid, time: 0.0, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells };
+        let scene = Scene { grid, time, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells };
         for (k, out) in out.chunks_mut(LANES).enumerate() {
             out.copy_from_slice(&scene.eval(&program, k * LANES).0[..out.len()]);
         }

@@ -35,7 +35,7 @@ fn options<const D: usize>(setup: &Setup, smoke: &setup::Smoke) -> Options<D> {
 /// Builds smoke. A setup of this model always says what smoke does.
 pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
     let Some(smoke) = &setup.smoke else { unreachable!("a setup of the model smoke") };
-    let grid = grid::<D>(setup);
+    let grid = grid::<D>(&setup.grid);
     let noises = Noises::shared(setup, &grid);
     let mut sim = Smoke::new(grid, options(setup, smoke))?;
     sim.viscosity = setup.fluid.viscosity;
@@ -74,17 +74,25 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
     if let Some(start) = Start::wanted(setup, &noises) {
         sim.sources.push(Box::new(start));
     }
+    sim.set_obstacles(obstacles(setup, &grid)?, boundary(setup))?;
+    Ok(sim)
+}
+
+/// The solids of the scene.
+pub fn obstacles<const D: usize>(setup: &Setup, grid: &Grid<D>) -> Result<Vec<Obstacle<D>>, BuildError> {
     let obstacles = setup.objects.iter().filter(|o| o.solid).map(|o| {
         let shape = shape::moving::<D>(&o.shape, &o.motion, grid.min_spacing())?;
         Ok(Obstacle { friction: o.friction, ..Obstacle::new(&o.name, shape) })
     });
-    let obstacles = obstacles.collect::<Result<Vec<_>, BuildError>>()?;
-    let boundary = match setup.solver.solids {
+    obstacles.collect()
+}
+
+/// How they enter the grid.
+pub fn boundary(setup: &Setup) -> Boundary {
+    match setup.solver.solids {
         setup::Solids::CutCells => Boundary::CutCells,
         setup::Solids::Cells => Boundary::Cells,
-    };
-    sim.set_obstacles(obstacles, boundary)?;
-    Ok(sim)
+    }
 }
 
 /// How the substance of this number vanishes. Radiation is given at 1000 K.
@@ -104,7 +112,8 @@ fn losses(smoke: &setup::Smoke, substance: usize) -> Vec<Loss> {
     all.into_iter().filter(|&(of, rate, _)| of == substance && rate > 0.0).map(|(.., loss)| loss).collect()
 }
 
-fn source<const D: usize>(
+/// An emitter, which may move.
+pub fn source<const D: usize>(
     setup: &Setup,
     grid: &Grid<D>,
     i: usize,
@@ -166,7 +175,7 @@ impl<const D: usize> Source<D> for Start<D> {
 /// What smoke will take. Where the grid follows the smoke, as if it filled the box that is looked at.
 pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let Some(smoke) = &setup.smoke else { unreachable!("a setup of the model smoke") };
-    let grid = grid::<D>(setup);
+    let grid = grid::<D>(&setup.grid);
     // The solver keeps coarser copies and a few vectors.
     let solver_fields = 12;
     let fields = Smoke::<D>::fields_needed(&options(setup, smoke), setup.substances.len()) + solver_fields;

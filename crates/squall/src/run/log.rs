@@ -1,4 +1,4 @@
-//! Tables that grow by a row for each step, and are whole at every moment.
+//! Tables that grow by a row for each step or frame, and are whole at every moment.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use squall_io::{IoError, OutputFile, write_whole};
 
-/// A CSV file whose first column is the number of the step. Rows wait in memory until [`save`](Self::save), which
+/// A CSV file whose first column is the number of the step or frame. Rows wait in memory until [`save`](Self::save), which
 /// replaces the file by a longer one.
 pub(super) struct Log {
     path: PathBuf,
@@ -15,15 +15,15 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Begins with the rows up to step `keep` of what is there: later ones belong to steps that will be made again.
-    pub fn open(path: PathBuf, header: &str, keep: u64) -> Result<Self, IoError> {
+    /// Begins with the rows up to number `keep` of what is there: later ones belong to steps that will be made again.
+    pub fn open(path: PathBuf, header: &str, keep: Option<u64>) -> Result<Self, IoError> {
         let mut text = format!("{header}\n");
-        if keep > 0
+        if let Some(keep) = keep
             && let Ok(file) = File::open(&path)
         {
             for line in BufReader::new(file).lines().skip(1).map_while(Result::ok) {
-                let step = line.split(',').next().and_then(|first| first.parse().ok());
-                if step.is_none_or(|step: u64| step > keep) {
+                let number = line.split(',').next().and_then(|first| first.parse().ok());
+                if number.is_none_or(|number: u64| number > keep) {
                     break;
                 }
                 text.push_str(&line);
@@ -35,9 +35,9 @@ impl Log {
     }
 
     /// Adds a row.
-    pub fn row(&mut self, step: u64, values: impl IntoIterator<Item = f64>) {
+    pub fn row(&mut self, number: u64, values: impl IntoIterator<Item = f64>) {
         // Writing to a string cannot fail. `{:?}` is the shortest text that reads back as the same number.
-        let _ = write!(self.pending, "{step}");
+        let _ = write!(self.pending, "{number}");
         for value in values {
             let _ = write!(self.pending, ",{value:?}");
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use squall_core::clock::next_dt;
+use squall_core::sim::MatchReport;
 use squall_core::{Simulation, StateVisitor, StepReport, Volume};
 use squall_io::{Checkpoint, OutputFolder, Position, SceneHash, VdbValues, checkpoint};
 use squall_render::film;
@@ -11,7 +12,7 @@ use squall_render::film;
 use super::log::Log;
 use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use super::writer::{Failed, Frame, Pixels, Writer, Written};
-use super::{CancelToken, RunOptions, STEPS, TIMINGS};
+use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS};
 use crate::build::build;
 use crate::picture::{Painter, Picture, read_field, tone};
 use crate::setup::{Model, Setup};
@@ -36,6 +37,8 @@ pub(super) struct Simulator<'a> {
     writer: Writer,
     steps: Log,
     timings: Log,
+    /// For smoke with targets: how well they are met.
+    targets: Option<Log>,
     checkpoint_path: PathBuf,
     saved: Instant,
     logged: Instant,
@@ -77,15 +80,24 @@ impl<'a> Simulator<'a> {
         let mut painter = Painter::new(setup)?;
         let mut totals = Totals::new(setup.substances.len());
         let mut frame = 0;
+        let resumed = checkpoint.is_some();
         if let Some(checkpoint) = checkpoint {
             frame = checkpoint.position.frame;
             checkpoint.restore(|v| visit(v, &mut *sim, &mut painter, &mut totals))?;
         }
         let masses: String = setup.substances.iter().map(|s| format!(",mass_{}", s.name)).collect();
         let header = format!("step,time,dt,cfl,max_speed,max_divergence,relative_divergence,energy,cells{masses}");
-        let steps = Log::open(folder.path().join(STEPS), &header, totals.steps)?;
+        let steps = Log::open(folder.path().join(STEPS), &header, resumed.then_some(totals.steps))?;
         let header = "step,seconds,advect,force,diffuse,project,measure";
-        let timings = Log::open(folder.path().join(TIMINGS), header, totals.steps)?;
+        let timings = Log::open(folder.path().join(TIMINGS), header, resumed.then_some(totals.steps))?;
+        let targets = match &setup.guide {
+            Some(guide) => {
+                let names = guide.smokes.iter().map(|g| setup.substances[g.substance].name.as_str());
+                let header = targets_header(names);
+                Some(Log::open(folder.path().join(TARGETS), &header, resumed.then_some(frame))?)
+            }
+            None => None,
+        };
         Ok(Self {
             setup,
             strict: options.strict,
@@ -99,6 +111,7 @@ impl<'a> Simulator<'a> {
             writer: Writer::new(folder),
             steps,
             timings,
+            targets,
             saved: Instant::now(),
             logged: Instant::now(),
             steps_here: 0,
@@ -168,7 +181,7 @@ impl<'a> Simulator<'a> {
         observer.event(&Event::Step { step, frame, progress, seconds, report: &report });
         let divergence = report.relative_divergence;
         // Also true for NaN.
-        let small = divergence <= STRICT_DIVERGENCE || self.setup.model == Model::Smoke;
+        let small = divergence <= STRICT_DIVERGENCE || self.setup.model != Model::StableFluids;
         if self.strict && !(small && report.pressure.converged) {
             return Err(RunError::NotConverged { step, time, divergence, limit: STRICT_DIVERGENCE }.into());
         }
@@ -185,6 +198,9 @@ impl<'a> Simulator<'a> {
 
     /// Draws the present state as a frame and hands it to the writer.
     fn show(&mut self, number: u64, observer: &mut dyn Observer) -> Result<(), Stop> {
+        if let (Some(log), Some(report)) = (&mut self.targets, self.sim.match_report()) {
+            log.row(number, targets_row(self.sim.time(), &report));
+        }
         let picture = self.painter.draw(&*self.sim, number)?;
         let (pixels, exr) = finish(self.setup, picture);
         observer.event(&Event::Picture { frame: number, image: pixels.image() });
@@ -227,6 +243,9 @@ impl<'a> Simulator<'a> {
     fn save_logs(&mut self) -> Result<(), Stop> {
         self.steps.save()?;
         self.timings.save()?;
+        if let Some(targets) = &mut self.targets {
+            targets.save()?;
+        }
         self.logged = Instant::now();
         Ok(())
     }
@@ -280,6 +299,33 @@ impl<'a> Simulator<'a> {
         }
         Ok(folder)
     }
+}
+
+/// The columns of `targets.csv`.
+fn targets_header<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let columns = [
+        "target",
+        "raw_error",
+        "raw_error_of_first",
+        "smooth_error",
+        "smooth_error_of_first",
+        "mass",
+        "peak_ratio",
+        "sigma",
+    ];
+    let smokes = names.flat_map(|name| columns.map(|column| format!(",{name}.{column}")));
+    format!("frame,time,energy{}", smokes.collect::<String>())
+}
+
+/// A row of it. Targets are counted from 1.
+fn targets_row(time: f64, report: &MatchReport) -> Vec<f64> {
+    let mut row = vec![time, report.energy];
+    for (_, m) in &report.smokes {
+        row.push(m.target.map_or(0.0, |k| k as f64 + 1.0));
+        row.extend([m.raw_error, m.raw_error_of_first, m.smooth_error, m.smooth_error_of_first]);
+        row.extend([m.mass, m.peak_ratio, m.sigma]);
+    }
+    row
 }
 
 /// A picture as the scene wants it written.

@@ -13,6 +13,58 @@ choices! {
         StableFluids = "stable_fluids",
         /// Smoke and fire on a grid that follows them, around solid objects.
         Smoke = "smoke",
+        /// Smoke that forms pictures, letters and shapes, one after the other.
+        TargetSmoke = "target_smoke",
+    }
+
+    /// What of a picture counts as drawn.
+    pub enum Channel {
+        /// What is opaque, if something is not; else what differs from the colour along the border.
+        Auto = "auto",
+        /// What is opaque.
+        Alpha = "alpha",
+        /// What is dark, as on white paper.
+        Darkness = "darkness",
+        /// What is bright, as on a black screen.
+        Brightness = "brightness",
+    }
+
+    /// How a picture fills its frame.
+    pub enum Fit {
+        /// As large as all of it fits.
+        Contain = "contain",
+        /// As small as it fills the frame.
+        Cover = "cover",
+        /// Exactly the frame.
+        Stretch = "stretch",
+    }
+
+    /// The axis along which something flat is seen in 3D.
+    pub enum FlatAxis {
+        /// From the right.
+        X = "x",
+        /// From above: it lies on the floor.
+        Y = "y",
+        /// From the front: it stands upright.
+        Z = "z",
+    }
+
+    /// How slopes are limited in transport.
+    pub enum Limiter {
+        /// Monotonized central: second order, keeps edges of a few cells.
+        Mc = "mc",
+        /// Soft.
+        Minmod = "minmod",
+        /// Makes edges out of slopes.
+        Superbee = "superbee",
+    }
+
+    /// How the amounts of smoke and target are made equal.
+    pub enum Matching {
+        /// The target gets the mass of the smoke, whatever its density has to be.
+        Mass = "mass",
+        /// The target is made thicker or thinner until it has the area (3D: volume) of the smoke.
+        Area = "area",
     }
 
     /// How smoke vanishes.

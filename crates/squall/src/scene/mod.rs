@@ -6,14 +6,18 @@ mod film;
 pub(crate) mod read;
 mod shapes;
 mod sides;
+mod target;
 pub(crate) mod tree;
 
-use choices::{AdvectWith, Advection, Diffusion, FadeLaw, Model, Movie, PictureMode, Solids, Splitting, Tracer};
+use choices::{
+    AdvectWith, Advection, Diffusion, FadeLaw, Matching, Model, Movie, PictureMode, Solids, Splitting, Tracer,
+};
 pub use film::*;
 pub use read::{Named, NumberOrText, OneOrMany};
 use read::{Read, Reader, plain_key, read_keys, table};
 pub use shapes::*;
 pub use sides::*;
+pub use target::*;
 use tree::Node;
 
 use crate::assets::Assets;
@@ -88,9 +92,13 @@ table! {
         substance: Named<Substance>,
         /// What smoke does; for the model "smoke".
         smoke: Smoke,
+        /// What smoke is to become; for the model "target_smoke".
+        target: Vec<Spanned<Target>>,
+        /// How it is guided there; for the model "target_smoke".
+        guide: Guide,
         /// Emitters.
         source: Vec<Spanned<Source>>,
-        /// Solids in the way of the fluid; for the model "smoke".
+        /// Solids in the way of the fluid; for the models "smoke" and "target_smoke".
         object: Vec<Spanned<Object>>,
         /// Forces.
         force: Vec<Spanned<Force>>,
@@ -180,6 +188,14 @@ table! {
         source: NumberOrText,
         /// Less than this counts as nothing, where the grid follows the smoke. Default: 1/500 of the largest value emitted.
         threshold: f64,
+        /// What it is formed like at the start; for the model "target_smoke".
+        start: Figure,
+        /// How strongly it is driven to its targets: a number, keyframes [[time, value], ...], or "auto"; for the model "target_smoke". Default "auto".
+        drive: Dial,
+        /// How strongly it is gathered where its targets are: a number, keyframes, or "auto"; for the model "target_smoke". Default "auto".
+        gathering: Dial,
+        /// How the amounts of smoke and target are made equal; for the model "target_smoke". Default "mass".
+        r#match: Matching,
     }
 
     /// Values of a substance on the sides of the box.
@@ -320,13 +336,13 @@ table! {
         diffusion: Diffusion,
         /// Strength of the checkerboard filter, 0 to 1. Default: chosen by the advection scheme.
         filter: f64,
-        /// Most cells that fluid may cross in one step. Default 2.
+        /// Most cells that fluid may cross in one step. Default 2; 0.8 for the model "target_smoke".
         cfl: f64,
         /// Longest step, seconds. Default: no limit but the frame and cfl.
         max_dt: f64,
         /// Fewest steps in a frame. Default 1.
         steps_per_frame: u64,
-        /// How solids enter the grid; for the model "smoke". Default "cut_cells".
+        /// How solids enter the grid; for the models "smoke" and "target_smoke". Default "cut_cells".
         solids: Solids,
     }
 
@@ -433,13 +449,18 @@ pub(crate) fn often_meant(place: &str, key: &str) -> Option<String> {
         ("solver", "dt") => "did you mean `max_dt`?",
         // In TOML, keys below a [table] belong to it.
         (_, "description" | "model" | "seed") => return Some(format!("`{key}` belongs above the first [table]")),
-        (_, "source" | "force" | "object" | "light") => {
+        ("target" | "substance", "image" | "text" | "shape" | "film" | "mesh") => {
+            let place = if first == "target" { "figure" } else { "start" };
+            return Some(format!("write {place} = {{ {key} = ... }}"));
+        }
+        ("target", "at") => "did you mean `time`?",
+        (_, "source" | "force" | "object" | "light" | "target") => {
             return Some(format!("`{key}` is a list of its own: begin it with [[{key}]]"));
         }
         (
             _,
-            "grid" | "boundary" | "fluid" | "substance" | "smoke" | "solver" | "time" | "output" | "picture" | "camera"
-            | "render",
+            "grid" | "boundary" | "fluid" | "substance" | "smoke" | "guide" | "solver" | "time" | "output" | "picture"
+            | "camera" | "render",
         ) => {
             return Some(format!("`{key}` is a table of its own: begin it with [{key}]"));
         }

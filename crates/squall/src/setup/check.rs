@@ -113,7 +113,12 @@ fn idle_substances(setup: &Setup, file: &scene::SceneFile, problems: &mut Proble
         let substance = &setup.substances[index];
         let emitted = setup.sources.iter().any(|s| s.set.iter().chain(&s.rate).any(|(i, _)| *i == index));
         let held = substance.boundary.iter().flatten().any(|end| !matches!(end, End::Insulated | End::Value(0.0)));
-        if !emitted && !held && substance.source.is_none() && substance.initial == Formula::Number(0.0) {
+        if !emitted
+            && !held
+            && substance.source.is_none()
+            && substance.start.is_none()
+            && substance.initial == Formula::Number(0.0)
+        {
             let message = format!("there is never any `{}`", substance.name);
             problems
                 .warn(name.span, message, "always zero")

@@ -9,6 +9,7 @@ mod check;
 mod film;
 mod resolve;
 mod shape;
+mod target;
 mod write;
 
 use crate::expr::Expr;
@@ -17,6 +18,10 @@ pub use crate::scene::choices::{
 };
 pub use film::{Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
 pub use shape::{Interpolation, Mesh, Motion, MotionKey, Object, Shape};
+pub use target::{
+    Channel, Dial, Figure, FigureKind, File, Fit, FlatAxis, Frame, Guide, Guided, Ink, Limiter, Matching, Release,
+    Target,
+};
 
 /// Most cells that a scene may ask for.
 pub const MAX_CELLS: u64 = 1 << 31;
@@ -36,6 +41,8 @@ pub struct Setup {
     pub fluid: Fluid,
     /// What smoke does; `None` for other models.
     pub smoke: Option<Smoke>,
+    /// What smoke is to become; `None` for other models than "target_smoke".
+    pub guide: Option<Guide>,
     /// What the fluid carries, in file order; smoke begins with `density` and `temperature`.
     pub substances: Vec<Substance>,
     /// Emitters.
@@ -150,6 +157,8 @@ pub struct Substance {
     pub dissipation: f64,
     /// Values at the start, over `x y z`, `t` (0) and noise.
     pub initial: Formula,
+    /// What it is formed like at the start, instead.
+    pub start: Option<Figure>,
     /// What it does at the two ends `[lo, hi]` of each axis; on a periodic axis both are `Insulated` and mean nothing.
     pub boundary: Vec<[End; 2]>,
     /// Its colour, sRGB, where several substances are shown together.

@@ -58,6 +58,9 @@ impl Setup {
 
         let default = scene::Fluid::default();
         let fluid = file.fluid.as_deref().unwrap_or(&default);
+        if model == Model::TargetSmoke {
+            r.not_in(model, &fluid.viscosity, "fluid.viscosity");
+        }
         let noise_scale = r.positive(&fluid.noise_scale, grid.longest() / 8.0, "fluid.noise_scale");
         let fluid = Fluid {
             viscosity: r.not_negative(&fluid.viscosity, 0.0, "fluid.viscosity"),
@@ -72,20 +75,21 @@ impl Setup {
         let smoke = r.smoke(file, model, &grid);
         let objects = r.objects(file, model);
         let sources = r.sources(file, &grid, model, &objects);
-        let substances = r.substances(file, &grid, &sources);
+        let substances = r.substances(file, &grid, model, &sources);
         let forces = r.forces(file, noise_scale);
         let solver = r.solver(file, model);
         let film = r.wants_film(file, model, &grid);
         let output = r.output(file, &grid, model, film);
-        let picture = r.picture(file, &substances, &sources, film);
+        let picture = r.picture(file, model, &substances, &sources, film);
         let film = film.then(|| r.film(file, &grid, &picture, &substances, &sources));
-        let setup = Setup {
+        let mut setup = Setup {
             description: file.description.as_deref().cloned().unwrap_or_default(),
             model,
             seed: file.seed.as_deref().copied().unwrap_or(1),
             grid,
             fluid,
             smoke,
+            guide: None,
             substances,
             sources,
             objects,
@@ -96,6 +100,7 @@ impl Setup {
             picture,
             film,
         };
+        setup.guide = r.guide(file, &setup);
         super::check::check(&setup, file, &mut r.problems);
         let budget = super::check::budget(&setup, file, &scene.sources);
         let warnings = r.problems.into_result()?;
@@ -266,7 +271,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn substances(&mut self, file: &scene::SceneFile, grid: &Grid, sources: &[Source]) -> Vec<Substance> {
+    fn substances(&mut self, file: &scene::SceneFile, grid: &Grid, model: Model, sources: &[Source]) -> Vec<Substance> {
         let default = scene::Substance::default();
         let mut substances = Vec::new();
         for (index, name) in self.names.clone().into_iter().enumerate() {
@@ -287,6 +292,7 @@ impl Resolver<'_> {
                 diffusion: self.not_negative(&s.diffusion, 0.0, &format!("{key}.diffusion")),
                 dissipation: self.not_negative(&s.dissipation, 0.0, &format!("{key}.dissipation")),
                 initial,
+                start: self.start(s, model, grid, &key),
                 boundary: self.substance_boundary(s, grid, &key),
                 color: color.unwrap_or(PALETTE[index % PALETTE.len()]),
                 source: s.source.as_ref().map(|f| self.formula(f, &format!("{key}.source"), Known::Everything)),
@@ -362,13 +368,20 @@ impl Resolver<'_> {
     fn solver(&mut self, file: &scene::SceneFile, model: Model) -> Solver {
         let default = scene::Solver::default();
         let s = file.solver.as_deref().unwrap_or(&default);
-        if model == Model::Smoke {
-            self.only_in_stable_fluids(&s.advect_with, "solver.advect_with");
-            self.only_in_stable_fluids(&s.diffusion, "solver.diffusion");
-            self.only_in_stable_fluids(&s.filter, "solver.filter");
-        } else {
+        if model == Model::StableFluids {
             self.only_in_smoke(&s.solids, "solver.solids");
+        } else {
+            self.not_in(model, &s.advect_with, "solver.advect_with");
+            self.not_in(model, &s.diffusion, "solver.diffusion");
+            self.not_in(model, &s.filter, "solver.filter");
         }
+        if model == Model::TargetSmoke {
+            self.not_in(model, &s.advection, "solver.advection");
+            self.not_in(model, &s.splitting, "solver.splitting");
+            self.not_in(model, &s.tracer, "solver.tracer");
+        }
+        // Target smoke is carried in flux form, by less than a cell.
+        let cfl = if model == Model::TargetSmoke { 0.8 } else { 2.0 };
         Solver {
             advection: s.advection.as_deref().copied().unwrap_or(Advection::MacCormack),
             splitting: s.splitting.as_deref().copied().unwrap_or(Splitting::LaggedPressure),
@@ -376,7 +389,7 @@ impl Resolver<'_> {
             tracer: s.tracer.as_deref().copied().unwrap_or(Tracer::Auto),
             diffusion: s.diffusion.as_deref().copied().unwrap_or(Diffusion::Implicit),
             filter: s.filter.as_ref().map(|_| self.between(&s.filter, 0.0, 1.0, REQUIRED, "solver.filter")),
-            cfl: self.between(&s.cfl, 0.01, 1000.0, 2.0, "solver.cfl"),
+            cfl: self.between(&s.cfl, 0.01, 1000.0, cfl, "solver.cfl"),
             max_dt: self.positive(&s.max_dt, f64::INFINITY, "solver.max_dt"),
             steps_per_frame: self.count(&s.steps_per_frame, 1, 1000, 1, "solver.steps_per_frame"),
             solids: s.solids.as_deref().copied().unwrap_or(Solids::CutCells),
@@ -426,6 +439,9 @@ impl Resolver<'_> {
             let span = o.bits.as_ref().map(|b| b.span);
             self.problems.error(span, format!("`output.bits` is {bits}"), "8 or 16").help("the default is 8");
         }
+        for field in o.fields.iter().flat_map(|f| &f.value).filter(|f| f.as_str() == "pressure") {
+            self.no_pressure(field.span, model);
+        }
         let fields = self.field_names(&o.fields, &["velocity", "pressure", "vorticity", "speed"]);
         let vdb = self.vdb(&o.vdb, model, grid);
         let checkpoint_seconds = self.between(&o.checkpoint_seconds, 0.0, 1e6, 60.0, "output.checkpoint_seconds");
@@ -452,7 +468,7 @@ impl Resolver<'_> {
 
     fn vdb(&mut self, typed: &Option<Spanned<scene::Vdb>>, model: Model, grid: &Grid) -> Option<Vdb> {
         let (table, wanted, span) = match typed {
-            None => (None, model == Model::Smoke && self.d == 3 && grid.has_cubes(), None),
+            None => (None, model != Model::StableFluids && self.d == 3 && grid.has_cubes(), None),
             Some(Spanned { value: scene::Vdb::Plain(wanted), span }) => (None, *wanted, Some(*span)),
             Some(Spanned { value: scene::Vdb::Table(table), span }) => (Some(table), true, Some(*span)),
         };
@@ -465,6 +481,11 @@ impl Resolver<'_> {
                 .error(span, format!("`output.vdb`: {why}"), "not here")
                 .help("leave it out; `output.fields` writes raw numbers of every scene");
             return None;
+        }
+        for field in table.and_then(|t| t.fields.as_ref()).iter().flat_map(|f| &f.value) {
+            if field.as_str() == "pressure" {
+                self.no_pressure(field.span, model);
+            }
         }
         let fields = match table.and_then(|t| t.fields.as_ref()) {
             Some(_) => self.field_names(&table?.fields, &["velocity", "pressure"]),
@@ -479,12 +500,14 @@ impl Resolver<'_> {
     }
 }
 
+mod figure;
 mod film;
 mod force;
 mod picture;
 mod shape;
 mod smoke;
 mod source;
+mod target;
 mod values;
 
 fn entries(n: usize) -> String {

@@ -9,6 +9,7 @@ use shape::{write_motion, write_object, write_shape};
 
 mod film;
 mod shape;
+mod target;
 
 impl Setup {
     /// The scene with every value filled in. Parsing it again gives the same setup.
@@ -69,14 +70,23 @@ impl Setup {
                 Axis::Bounded { lo, hi } => writeln!(out, "{name} = {{ lo = {}, hi = {} }}", side(lo), side(hi))?,
             }
         }
-        writeln!(out, "\n[fluid]\nviscosity = {:?}", self.fluid.viscosity)?;
+        writeln!(out, "\n[fluid]")?;
+        if self.model != Model::TargetSmoke {
+            writeln!(out, "viscosity = {:?}", self.fluid.viscosity)?;
+        }
         writeln!(out, "velocity = {}\nnoise_scale = {:?}", formulas(&self.fluid.velocity), self.fluid.noise_scale)?;
         if let Some(smoke) = &self.smoke {
             write_smoke(out, smoke)?;
         }
         for s in &self.substances {
             writeln!(out, "\n[substance.{}]\ndiffusion = {:?}", s.name, s.diffusion)?;
-            writeln!(out, "dissipation = {:?}\ninitial = {}", s.dissipation, formula(&s.initial))?;
+            writeln!(out, "dissipation = {:?}", s.dissipation)?;
+            if s.start.is_none() {
+                writeln!(out, "initial = {}", formula(&s.initial))?;
+            }
+            let guided =
+                self.guide.iter().flat_map(|g| &g.smokes).find(|g| self.substances[g.substance].name == s.name);
+            target::write_smoke(out, s, guided)?;
             let ends = (0..self.dimensions()).filter(|&a| !self.grid.is_endless(a)).map(|a| {
                 let [lo, hi] = s.boundary[a].map(end);
                 format!("{} = {{ lo = {lo}, hi = {hi} }}", axes[a])
@@ -95,6 +105,9 @@ impl Setup {
                 writeln!(out, "source = {}", formula(source))?;
             }
         }
+        if let Some(guide) = &self.guide {
+            self.write_guide(out, guide)?;
+        }
         for s in &self.sources {
             self.write_source(out, s)?;
         }
@@ -106,10 +119,13 @@ impl Setup {
             interval(out, &f.active)?;
         }
         let s = &self.solver;
-        writeln!(out, "\n[solver]\nadvection = \"{}\"\nsplitting = \"{}\"", s.advection.word(), s.splitting.word())?;
-        writeln!(out, "tracer = \"{}\"", s.tracer.word())?;
+        writeln!(out, "\n[solver]")?;
+        if self.model != Model::TargetSmoke {
+            writeln!(out, "advection = \"{}\"\nsplitting = \"{}\"", s.advection.word(), s.splitting.word())?;
+            writeln!(out, "tracer = \"{}\"", s.tracer.word())?;
+        }
         match self.model {
-            Model::Smoke => writeln!(out, "solids = \"{}\"", s.solids.word())?,
+            Model::Smoke | Model::TargetSmoke => writeln!(out, "solids = \"{}\"", s.solids.word())?,
             Model::StableFluids => {
                 writeln!(out, "advect_with = \"{}\"\ndiffusion = \"{}\"", s.advect_with.word(), s.diffusion.word())?;
             }
@@ -139,6 +155,7 @@ impl Setup {
         }
         match self.model {
             Model::Smoke => writeln!(out, "drag = {}\nexpansion = {:?}", s.drag, s.expansion)?,
+            Model::TargetSmoke => writeln!(out, "drag = {}", s.drag)?,
             Model::StableFluids => writeln!(out, "softness = {:?}", s.softness)?,
         }
         for (key, amount) in [("set", &s.set), ("rate", &s.rate)] {

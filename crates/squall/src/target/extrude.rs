@@ -37,6 +37,11 @@ pub fn face(grid: &Grid<3>, normal: usize) -> Grid<2> {
     }
 }
 
+/// Where a point of the box is seen on [`face`].
+pub fn on_face(point: [f64; 3], normal: usize) -> [f64; 2] {
+    seen_from(normal).map(|(a, against)| if against { -point[a] } else { point[a] })
+}
+
 /// A density on [`face`] as a slab in the box. Cells that the slab fills in part have that part of it.
 pub fn extrude(flat: &[f32], grid: &Grid<3>, slab: &Slab) -> Result<Vec<f32>, TargetError> {
     let Slab { normal, thickness, center } = *slab;

@@ -19,7 +19,7 @@ mod solid;
 mod tests;
 mod volume;
 
-pub use extrude::{Slab, extrude, face};
+pub use extrude::{Slab, extrude, face, on_face};
 pub use picture::{PictureOptions, film, numbered_files, picture_density};
 pub use sequence::DensitySequence;
 pub use solid::{mesh_density, shape_density};

@@ -47,6 +47,11 @@ impl DensitySequence {
         self.keys.iter().map(|key| key.0)
     }
 
+    /// How many values all densities have together.
+    pub fn values(&self) -> usize {
+        self.keys.iter().map(|key| key.1.len()).sum()
+    }
+
     /// The density at a time.
     pub fn at(&self, time: f64, density: &mut Vec<f32>) {
         let (first, last) = (self.keys[0].0, self.keys[self.keys.len() - 1].0);

@@ -12,7 +12,7 @@ use crate::force::Substance;
 use crate::ops;
 use crate::project::Projected;
 use crate::report::StepReport;
-use crate::sim::{FieldInfo, NotFinite, Simulation, StateVisitor};
+use crate::sim::{FieldInfo, MatchReport, NotFinite, Simulation, StateVisitor};
 
 /// However far others let things move in a step: beyond this many cells transport takes several parts.
 const MOST_CELLS: f64 = 0.8;
@@ -154,6 +154,12 @@ impl<const D: usize> Simulation for TargetSmoke<D> {
             out.extend(low.iter().zip(high).map(|(l, h): (&Real, &Real)| 0.5 * (l + h)));
         }
         true
+    }
+
+    fn match_report(&mut self) -> Option<MatchReport> {
+        let metrics = self.metrics();
+        let names = self.guided.iter().map(|g| self.substances[g.substance].name.clone());
+        Some(MatchReport { energy: self.energy(), smokes: names.zip(metrics).collect() })
     }
 
     fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {

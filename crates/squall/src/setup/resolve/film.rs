@@ -31,7 +31,7 @@ impl Resolver<'_> {
                 .error(span, format!("`{key}`: {wrong}"), "not here")
                 .help("leave it out; [picture] says what the pictures of this scene look like");
         }
-        wrong.is_none() && (model == Model::Smoke || given.is_some())
+        wrong.is_none() && (model != Model::StableFluids || given.is_some())
     }
 
     pub(super) fn film(

@@ -6,13 +6,14 @@ impl Resolver<'_> {
     pub(super) fn picture(
         &mut self,
         file: &scene::SceneFile,
+        model: Model,
         substances: &[Substance],
         sources: &[Source],
         film: bool,
     ) -> Picture {
         let default = scene::Picture::default();
         let p = file.picture.as_deref().unwrap_or(&default);
-        let show = self.show(&p.show);
+        let show = self.show(&p.show, file, model);
         let mode = p.mode.as_deref().copied().unwrap_or(PictureMode::Emission);
         let view = p.view.as_deref().cloned().unwrap_or_default();
         Picture {
@@ -32,10 +33,20 @@ impl Resolver<'_> {
         }
     }
 
-    fn show(&mut self, typed: &Option<Spanned<String>>) -> Show {
+    fn show(&mut self, typed: &Option<Spanned<String>>, file: &scene::SceneFile, model: Model) -> Show {
         let Some(typed) = typed else {
-            return if self.names.is_empty() { Show::Speed } else { Show::Substance(0) };
+            // Whoever gives smokes colours, or has several, wants to see them.
+            let colored = file.substance.iter().flat_map(|named| &named.0).any(|(_, s)| s.color.is_some());
+            let together = model == Model::TargetSmoke && (colored || self.names.len() > 1);
+            return match self.names.is_empty() {
+                true => Show::Speed,
+                false if together => Show::Substances,
+                false => Show::Substance(0),
+            };
         };
+        if typed.as_str() == "pressure" {
+            self.no_pressure(typed.span, model);
+        }
         match typed.as_str() {
             "speed" => Show::Speed,
             "vorticity" => Show::Vorticity,
@@ -168,6 +179,10 @@ pub(super) fn largest_emitted(index: usize, substances: &[Substance], sources: &
     let mut largest: f64 = 0.0;
     if let Formula::Number(value) = substances[index].initial {
         largest = largest.max(value);
+    }
+    if substances[index].start.is_some() {
+        // Figures are drawn with densities up to 1.
+        largest = largest.max(1.0);
     }
     for end in substances[index].boundary.iter().flatten() {
         if let End::Value(value) = end {

@@ -21,7 +21,7 @@ pub(super) struct Place<'a> {
 impl Resolver<'_> {
     pub(super) fn objects(&mut self, file: &scene::SceneFile, model: Model) -> Vec<Object> {
         let Some(typed) = &file.object else { return Vec::new() };
-        if model != Model::Smoke {
+        if model == Model::StableFluids {
             self.only_in_smoke(&file.object, "object");
             return Vec::new();
         }

@@ -43,11 +43,15 @@ impl Resolver<'_> {
         }
     }
 
-    /// Refuses what means nothing in the model "smoke".
-    pub(super) fn only_in_stable_fluids<T>(&mut self, typed: &Option<Spanned<T>>, key: &str) {
+    /// Refuses what means nothing in this model.
+    pub(super) fn not_in<T>(&mut self, model: Model, typed: &Option<Spanned<T>>, key: &str) {
         if let Some(given) = typed {
             self.problems
-                .error(given.span, format!("`{key}` means nothing to the model \"smoke\""), "not in this model")
+                .error(
+                    given.span,
+                    format!("`{key}` means nothing to the model \"{}\"", model.word()),
+                    "not in this model",
+                )
                 .help("leave it out");
         }
     }

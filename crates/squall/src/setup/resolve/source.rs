@@ -16,9 +16,13 @@ impl Resolver<'_> {
         let mut sources = Vec::new();
         for (i, s) in typed.iter().enumerate() {
             let key = format!("source.{i}");
-            if model == Model::Smoke {
-                self.only_in_stable_fluids(&s.softness, &format!("{key}.softness"));
-            } else {
+            if model != Model::StableFluids {
+                self.not_in(model, &s.softness, &format!("{key}.softness"));
+            }
+            if model == Model::TargetSmoke {
+                self.not_in(model, &s.expansion, &format!("{key}.expansion"));
+            }
+            if model == Model::StableFluids {
                 self.only_in_smoke(&s.expansion, &format!("{key}.expansion"));
                 self.only_in_smoke(&s.motion, &format!("{key}.motion"));
                 self.only_in_smoke(&s.drag, &format!("{key}.drag"));

@@ -13,7 +13,7 @@ pub(super) fn write_shape(out: &mut String, s: &Shape) -> fmt::Result {
     writeln!(out, "shape = {}", shape(s))
 }
 
-fn shape(s: &Shape) -> String {
+pub(super) fn shape(s: &Shape) -> String {
     let line = |kind: &str, from: &[f64], to: &[f64], radius: f64| {
         format!("{{ {kind} = {{ from = {}, to = {}, radius = {radius:?} }} }}", list(from), list(to))
     };
@@ -58,23 +58,27 @@ fn mesh(m: &Mesh) -> String {
 
 /// The lines that say where something is and how it moves; none if it stays where it was built.
 pub(super) fn write_motion(out: &mut String, m: &Motion) -> fmt::Result {
+    motion_keys(m).iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
+/// What says how something moves, key by key.
+pub(super) fn motion_keys(m: &Motion) -> Vec<String> {
     if m.is_rest() {
-        return Ok(());
+        return Vec::new();
     }
     let angles = |a: [f64; 3]| if m.pivot.len() == 2 { format!("{:?}", a[2]) } else { list(&a) };
     let key = |k: &crate::setup::MotionKey| {
         format!("{{ time = {:?}, position = {}, rotation = {} }}", k.time, list(&k.position), angles(k.rotation))
     };
     let keys = m.keys.iter().map(key).collect::<Vec<_>>().join(", ");
-    writeln!(out, "pivot = {}\nscale = {:?}", list(&m.pivot), m.scale)?;
-    writeln!(
-        out,
+    let motion = format!(
         "motion = {{ keys = [{keys}], interpolation = \"{}\", loop = {}, velocity = {}, spin = {} }}",
         m.interpolation.word(),
         m.repeat,
         list(&m.velocity),
         angles(m.spin)
-    )
+    );
+    vec![format!("pivot = {}", list(&m.pivot)), format!("scale = {:?}", m.scale), motion]
 }
 
 /// An object; its looks only with `colors`.

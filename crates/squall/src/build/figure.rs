@@ -1,0 +1,122 @@
+//! Figures as densities on the grid.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use squall_core::model::target::{ShapeTarget, TargetSource};
+use squall_core::{Field, Grid};
+
+use super::effects::{Noises, Shared, fill_at};
+use super::{BuildError, shape};
+use crate::setup::{Figure, FigureKind, FlatAxis, Formula, Frame, Setup};
+use crate::target::{DensitySequence, Slab, extrude};
+
+/// A figure as something that smoke can be driven to.
+pub fn source<const D: usize>(
+    setup: &Setup,
+    grid: &Grid<D>,
+    figure: &Figure,
+) -> Result<Box<dyn TargetSource<D>>, BuildError> {
+    Ok(match &figure.kind {
+        FigureKind::Image { density, .. } | FigureKind::Text { density, .. } => {
+            Box::new(Still(in_space(grid, figure.frame.as_ref(), density)))
+        }
+        FigureKind::Mesh { density, .. } | FigureKind::Vdb { density, .. } => Box::new(Still(density.clone())),
+        FigureKind::Film { density, from, .. } => {
+            let (frames, flat) = (density.clone(), Vec::new());
+            Box::new(Film { frames, from: *from, frame: figure.frame.clone(), flat })
+        }
+        FigureKind::Shape { shape, motion } => {
+            Box::new(ShapeTarget(shape::moving::<D>(shape, motion, grid.min_spacing())?))
+        }
+        FigureKind::Formula(formula) => {
+            let noises = Noises::of_formula(setup, grid, formula);
+            Box::new(FormulaTarget { formula: formula.clone(), noises, moves: figure.moves() })
+        }
+    })
+}
+
+/// One value for each cell.
+struct Still(Arc<Vec<f32>>);
+
+impl<const D: usize> TargetSource<D> for Still {
+    fn density(&mut self, grid: &Grid<D>, _: f64, out: &mut Field<D>) {
+        copy(grid, &self.0, out);
+    }
+}
+
+/// Pictures, one after the other.
+struct Film {
+    frames: Arc<DensitySequence>,
+    from: f64,
+    frame: Option<Frame>,
+    /// The one that was last shown.
+    flat: Vec<f32>,
+}
+
+impl<const D: usize> TargetSource<D> for Film {
+    fn density(&mut self, grid: &Grid<D>, time: f64, out: &mut Field<D>) {
+        self.frames.at(time - self.from, &mut self.flat);
+        if D == 2 {
+            return copy(grid, &self.flat, out);
+        }
+        let flat = Arc::new(std::mem::take(&mut self.flat));
+        copy(grid, &in_space(grid, self.frame.as_ref(), &flat), out);
+        self.flat = Arc::into_inner(flat).unwrap_or_default();
+    }
+
+    fn moves(&self) -> bool {
+        true
+    }
+}
+
+/// A density by a formula. Negative values count as nothing.
+struct FormulaTarget<const D: usize> {
+    formula: Formula,
+    noises: Shared<D>,
+    moves: bool,
+}
+
+impl<const D: usize> TargetSource<D> for FormulaTarget<D> {
+    fn density(&mut self, grid: &Grid<D>, time: f64, out: &mut Field<D>) {
+        fill_at(out, grid, &self.formula, &self.noises, time);
+        // Also what is not a number: x.max(0) is 0 then.
+        out.par_rows(|_, out| out.iter_mut().for_each(|v| *v = v.max(0.0).min(f32::MAX)));
+    }
+
+    fn moves(&self) -> bool {
+        self.moves
+    }
+}
+
+fn copy<const D: usize>(grid: &Grid<D>, values: &[f32], out: &mut Field<D>) {
+    let n = grid.cells;
+    out.par_rows(|row, out| {
+        // x fastest, then y, then z.
+        let line = (1..D).rev().fold(0, |line, a| line * n[a] + row.index[a] as usize);
+        out.copy_from_slice(&values[line * n[0]..][..n[0]]);
+    });
+}
+
+/// Something flat in 3D is a slab; in 2D it is what it is.
+fn in_space<const D: usize>(grid: &Grid<D>, frame: Option<&Frame>, flat: &Arc<Vec<f32>>) -> Arc<Vec<f32>> {
+    let grid: &dyn Any = grid;
+    match (grid.downcast_ref::<Grid<3>>(), frame) {
+        (Some(grid), Some(frame)) => {
+            // The numbers were checked when the scene was read.
+            Arc::new(extrude(flat, grid, &slab(frame)).expect("a slab in the box"))
+        }
+        _ => flat.clone(),
+    }
+}
+
+/// The layer that a flat figure fills.
+pub fn slab(frame: &Frame) -> Slab {
+    let (thickness, axis) = frame.slab.expect("flat figures in 3D have a thickness");
+    let normal = match axis {
+        FlatAxis::X => 0,
+        FlatAxis::Y => 1,
+        FlatAxis::Z => 2,
+    };
+    Slab { normal, thickness, center: frame.center.as_ref().map(|c| c[normal]) }
+}

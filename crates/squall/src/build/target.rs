@@ -1,0 +1,141 @@
+//! Smoke that takes shapes, from a setup.
+
+use squall_core::advect::hyperbolic::Limiter;
+use squall_core::force::During;
+use squall_core::model::target::{Matching, Options, Projections, Smoothing, Target, TargetSmoke};
+use squall_core::poisson::{Spectral, plan_kind};
+use squall_core::shape::{Beyond, Interpolation, Key, Track};
+use squall_core::{At, Field, Grid, Layout};
+
+use super::effects::{ExpressionSource, Noises, fill};
+use super::smoke::{boundary, obstacles, source};
+use super::{BASE_BYTES, BuildError, Estimate};
+use super::{bursts, figure, force, grid, noise_bytes, picture_bytes, substance_ends};
+use crate::setup::{self, Dial, FigureKind, Guide, Setup};
+
+/// The part of the time until its target in which smoothing becomes narrow, as core suggests it.
+const NARROWING: f64 = 0.6;
+
+/// Builds smoke with targets. A setup of this model always says how it is guided.
+pub fn target_smoke<const D: usize>(setup: &Setup) -> Result<TargetSmoke<D>, BuildError> {
+    let Some(guide) = &setup.guide else { unreachable!("a setup of the model target_smoke") };
+    let grid = grid::<D>(&setup.grid);
+    let noises = Noises::shared(setup, &grid);
+    let mut sim = TargetSmoke::new(grid, options(guide))?;
+    sim.damping = track(&guide.damping, guide.release);
+    for (i, s) in setup.substances.iter().enumerate() {
+        sim.add_substance(&s.name)?;
+        let substance = &mut sim.substances[i];
+        substance.diffusion = s.diffusion;
+        substance.dissipation = s.dissipation;
+        substance.field = start(setup, &grid, i)?;
+    }
+    for (i, f) in setup.forces.iter().enumerate() {
+        let effect = force(setup, &grid, i, &f.kind, &noises);
+        sim.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
+    }
+    for (i, s) in setup.sources.iter().enumerate() {
+        sim.sources.push(bursts::during(Box::new(source::<D>(setup, &grid, i, s)?), s));
+    }
+    for (i, s) in setup.substances.iter().enumerate() {
+        if let Some(rate) = &s.source {
+            sim.sources.push(Box::new(ExpressionSource::new(setup, i, rate, &noises)));
+        }
+    }
+    sim.set_obstacles(obstacles(setup, &grid)?, boundary(setup))?;
+    if setup.fluid.velocity.iter().any(|f| *f != setup::Formula::Number(0.0)) {
+        for (a, formula) in setup.fluid.velocity.iter().enumerate() {
+            sim.set_velocity_component(a, |field| fill(field, &grid, formula, &noises));
+        }
+    }
+    for smoke in &guide.smokes {
+        let number = sim.guide(smoke.substance)?;
+        let guided = &mut sim.guided_mut()[number];
+        guided.drive = track(&smoke.drive, guide.release);
+        guided.gathering = track(&smoke.gathering, guide.release);
+        let matching = match smoke.matching {
+            setup::Matching::Mass => Matching::Mass,
+            setup::Matching::Area => Matching::Area,
+        };
+        sim.set_matching(number, matching)?;
+        let mut begin = 0.0;
+        for target in &smoke.targets {
+            let [wide, narrow] = target.smoothing;
+            let smoothing = Smoothing { begin: wide, end: narrow, over: NARROWING * (target.time - begin) };
+            let source = figure::source(setup, &grid, &target.figure)?;
+            let (strength, blend) = (target.strength, target.blend);
+            sim.add_target(number, Target { time: target.time, source, smoothing, strength, blend })?;
+            begin = target.time;
+        }
+    }
+    Ok(sim)
+}
+
+fn options(guide: &Guide) -> Options {
+    Options {
+        limiter: match guide.limiter {
+            setup::Limiter::Mc => Limiter::MonotonizedCentral,
+            setup::Limiter::Minmod => Limiter::Minmod,
+            setup::Limiter::Superbee => Limiter::Superbee,
+        },
+        projections: if guide.projections == 1 { Projections::Once } else { Projections::Twice },
+        ..Options::default()
+    }
+}
+
+fn track(dial: &Dial, release: Option<setup::Release>) -> Track<1> {
+    let dial = release.map_or_else(|| dial.clone(), |release| dial.released(release));
+    let keys = dial.0.iter().map(|&[time, value]| Key { time, value: [value] }).collect();
+    // Keys were found to be finite and in order when the scene was read.
+    Track::new(keys, Interpolation::Linear, Beyond::Hold).expect("keys in order")
+}
+
+/// A substance as it is at the start.
+pub fn start<const D: usize>(setup: &Setup, grid: &Grid<D>, substance: usize) -> Result<Field<D>, BuildError> {
+    let s = &setup.substances[substance];
+    let mut field = Field::new(grid.cells, At::Center, substance_ends::<D>(setup, s))?;
+    match &s.start {
+        Some(start) => {
+            figure::source(setup, grid, start)?.density(grid, 0.0, &mut field);
+            field.fill_halo();
+        }
+        None => fill(&mut field, grid, &s.initial, &Noises::shared(setup, grid)),
+    }
+    Ok(field)
+}
+
+/// What smoke with targets will take.
+pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
+    let Some(guide) = &setup.guide else { unreachable!("a setup of the model target_smoke") };
+    let grid = grid::<D>(&setup.grid);
+    let solids = setup.objects.iter().any(|o| o.solid);
+    // Open faces, velocities and distances of solids; the solver keeps coarser copies and a few vectors.
+    let around_solids = if solids { 12 + 2 * D + 3 } else { 0 };
+    let fields = TargetSmoke::<D>::fields_needed(setup.substances.len(), guide.smokes.len()) + around_solids;
+    // The bell that smooths and the pressure each have their tables.
+    let spectral = Spectral::<D>::estimate_bytes(grid.cells).saturating_mul(2);
+    let bytes = (fields as u64)
+        .saturating_mul(Layout::<D>::bytes(grid.cells))
+        .saturating_add(spectral)
+        .saturating_add(figure_bytes(setup, guide))
+        .saturating_add(noise_bytes(setup, &grid))
+        .saturating_add(picture_bytes(setup))
+        .saturating_add(BASE_BYTES);
+    let (solver, why) = match solids {
+        true => ("conjugate gradients with multigrid".to_owned(), "cells may be cut by solids".to_owned()),
+        false => plan_kind(&grid, grid.pressure_ends()),
+    };
+    Estimate { bytes, fields, solver, why }
+}
+
+/// What figures take.
+fn figure_bytes(setup: &Setup, guide: &Guide) -> u64 {
+    let targets = guide.smokes.iter().flat_map(|s| &s.targets).map(|t| &t.figure);
+    let starts = setup.substances.iter().filter_map(|s| s.start.as_ref());
+    let values = targets.chain(starts).map(|figure| match &figure.kind {
+        FigureKind::Film { density, .. } => density.values() as u64 + setup.cell_count(),
+        FigureKind::Shape { .. } | FigureKind::Formula(_) => 0,
+        _ => setup.cell_count(),
+    });
+    values.fold(0, u64::saturating_add).saturating_mul(4)
+}
