@@ -22,6 +22,8 @@ const SIDE: f32 = 84.0;
 const RIGHT: f32 = WIDTH as f32 - SIDE;
 const LETTERS: f32 = 20.0;
 const LEGEND_ROW: f32 = 28.0;
+/// Between the largest number and the upper end of a panel: a level line does not hide in its frame.
+const HEADROOM: f32 = 12.0;
 
 const TEXT: Color = [0x30, 0x34, 0x3a];
 const FRAME: Color = [0x9a, 0xa0, 0xa8];
@@ -168,7 +170,7 @@ impl Panel<'_> {
 
     /// The frame, rules and numbers for values at the left (numbers end there: right aligned) or at the right.
     fn frame<'a>(&self, canvas: &mut Canvas, columns: impl IntoIterator<Item = &'a [f64]>, align: Align) -> Axis {
-        let axis = Axis::new(columns, self.bottom(), self.top);
+        let axis = Axis::new(columns, self.bottom(), self.top + HEADROOM);
         let left = align == Align::Right;
         for (value, label) in axis.ticks() {
             let y = axis.at(value);
