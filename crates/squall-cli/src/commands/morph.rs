@@ -54,6 +54,9 @@ pub struct Args {
     /// Drive smoke more strongly (2) or less (0.5)
     #[arg(long, value_name = "FACTOR", value_parser = factor, help_heading = "Motion")]
     strength: Option<f64>,
+    /// Push with all strength from the start, instead of gently at first
+    #[arg(long, help_heading = "Motion")]
+    eager: bool,
     /// Feel targets more softly and from further away (2), or more finely (0.5)
     #[arg(long, value_name = "FACTOR", value_parser = factor, help_heading = "Motion")]
     softness: Option<f64>,
@@ -123,18 +126,17 @@ fn try_run(args: &Args, voice: Voice) -> Result<Code, Failure> {
         return Ok(Code::Done);
     }
     let loaded = found(&plan).load(&args.set, None, voice)?;
-    let again = || typed_again();
-    let code = args.how.run(loaded, &again, voice)?;
+    let code = args.how.run(loaded, &typed_again, voice)?;
     if let (Some(wanted), Code::Done) = (args.tune, code) {
         tune::tell_reached(wanted, &plan, &args.how.folder(&name), args, voice)?;
     }
     Ok(code)
 }
 
-/// The words that this command was called with, without those that begin again.
+/// The words that this command was called with, without those that begin again or run nothing.
 fn typed_again() -> Vec<String> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    words.filter(|word| word != "--overwrite" && word != "--restart").collect()
+    words.filter(|word| !["--overwrite", "--restart", "--print-scene"].contains(&word.as_str())).collect()
 }
 
 /// What is to be done, and where its files are.
@@ -163,6 +165,8 @@ fn compose(args: &Args, things: &[Thing]) -> Result<(Plan, Assets), Failure> {
         softness: args.softness,
         gathering: None,
         damping: None,
+        eased: !args.eager,
+        usual: [0.0; 2],
         colors: args.color.clone(),
         background: args.background.clone(),
         fps: args.fps.into(),
@@ -170,7 +174,9 @@ fn compose(args: &Args, things: &[Thing]) -> Result<(Plan, Assets), Failure> {
     };
     let size = plan.size();
     plan.thickness = tidy(0.25 * size.iter().copied().fold(f64::INFINITY, f64::min));
-    plan.gathering = args.gathering.map(|factor| factor * tune::usual(&plan).gathering);
+    let usual = tune::usual(&plan);
+    plan.usual = [usual.drive, usual.gathering];
+    plan.gathering = args.gathering.map(|factor| factor * usual.gathering);
     plan.header = header(&root, &plan.description);
 
     let mut names = names.into_iter();

@@ -182,6 +182,8 @@ mod tests {
             softness: None,
             gathering: None,
             damping: None,
+            eased: true,
+            usual: [1.0; 2],
             colors: Vec::new(),
             background: None,
             fps: 30.0,
