@@ -7,12 +7,13 @@ mod progress;
 mod scene;
 
 use clap::{ArgAction, Parser, Subcommand};
-use commands::{bench, check, completions, info, new, render, run, scenes, schema};
+use commands::{bench, check, completions, info, morph, new, render, run, scenes, schema};
 
 const EXAMPLES: &str = "\
 Examples:
   squall run plume                       a scene of the gallery: frames and a movie in out/plume
   squall run plume --frames 300          the same, longer: goes on where it stopped
+  squall morph text:Hello logo.png       letters of smoke become a picture
   squall new storm                       a commented scene of your own, storm.toml
   squall check storm.toml                is it right, and what will it take?
   squall run storm.toml --set solver.cfl=1 --set picture.map=ice
@@ -41,6 +42,8 @@ struct Cli {
 enum Command {
     /// Run a scene: frames, a movie, logs
     Run(run::Args),
+    /// Make smoke take one shape after the other: pictures, letters, meshes
+    Morph(morph::Args),
     /// Take the pictures of a finished run again, without simulating
     Render(render::Args),
     /// Check a scene and show every value that will be used
@@ -73,6 +76,7 @@ fn main() -> std::process::ExitCode {
     output::start_logging(voice);
     let result = match command {
         Command::Run(args) => run::run(&args, voice),
+        Command::Morph(args) => morph::run(&args, voice),
         Command::Render(args) => render::run(&args, voice),
         Command::Check(args) => check::run(&args, voice),
         Command::Info(args) => info::run(&args),

@@ -46,25 +46,13 @@ pub struct Loaded {
 impl SceneArgs {
     /// Reads the scene; tells its warnings.
     pub fn load(&self, voice: Voice) -> Result<Loaded, Failure> {
-        let Found { name, file, text, assets } = find(&self.scene)?;
-        let assets = self.asset_root.as_ref().map_or(assets, Assets::folder);
-        let read = |changes: &[String]| Scene::parse(&file, &text, changes)?.with_assets(assets.clone()).setup();
+        let mut found = find(&self.scene)?;
+        if let Some(root) = &self.asset_root {
+            found.assets = Assets::folder(root);
+        }
         let mut changes = self.set.clone();
         changes.extend(self.frames.map(|n| format!("time.frames={n}")));
-        let (mut setup, mut warnings) = read(&changes)?;
-        if let Some(factor) = self.scale {
-            // Through the parser again, so that whatever depends on the cells is worked out anew.
-            let cells = setup.grid.cells.iter().map(|&n| (n as f64 * factor).round().max(1.0) as u64);
-            changes.push(format!("grid.cells={:?}", cells.collect::<Vec<_>>()));
-            changes.push(format!("grid.size={:?}", setup.grid.size));
-            (setup, warnings) = read(&changes)?;
-        }
-        if !voice.quiet {
-            for warning in warnings {
-                eprintln!("{:?}", miette::Report::new(warning));
-            }
-        }
-        Ok(Loaded { name, setup, assets })
+        found.load(&changes, self.scale, voice)
     }
 
     /// The folder of a finished run, if that is what was named.
@@ -84,12 +72,39 @@ impl SceneArgs {
 }
 
 /// A scene before it is read.
-struct Found {
-    name: String,
+pub struct Found {
+    pub name: String,
     /// What messages call it.
-    file: String,
-    text: String,
-    assets: Assets,
+    pub file: String,
+    pub text: String,
+    /// The files that it may name.
+    pub assets: Assets,
+}
+
+impl Found {
+    /// Reads it with changes, with finer or coarser cells; tells its warnings.
+    pub fn load(self, changes: &[String], scale: Option<f64>, voice: Voice) -> Result<Loaded, Failure> {
+        let (mut setup, mut warnings) = self.setup(changes)?;
+        if let Some(factor) = scale {
+            // Through the parser again, so that whatever depends on the cells is worked out anew.
+            let cells = setup.grid.cells.iter().map(|&n| (n as f64 * factor).round().max(1.0) as u64);
+            let mut changes = changes.to_vec();
+            changes.push(format!("grid.cells={:?}", cells.collect::<Vec<_>>()));
+            changes.push(format!("grid.size={:?}", setup.grid.size));
+            (setup, warnings) = self.setup(&changes)?;
+        }
+        if !voice.quiet {
+            for warning in warnings {
+                eprintln!("{:?}", miette::Report::new(warning));
+            }
+        }
+        Ok(Loaded { name: self.name, setup, assets: self.assets })
+    }
+
+    /// Reads it with changes.
+    pub fn setup(&self, changes: &[String]) -> Result<(Setup, Vec<squall::Problem>), Failure> {
+        Ok(Scene::parse(&self.file, &self.text, changes)?.with_assets(self.assets.clone()).setup()?)
+    }
 }
 
 /// A file wins over the gallery. The folder of a run holds the scene that it was computed by.

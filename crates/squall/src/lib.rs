@@ -18,6 +18,7 @@ pub mod diagnostic;
 pub mod expr;
 pub mod gallery;
 pub mod picture;
+pub mod plot;
 pub mod run;
 pub mod scene;
 pub mod schema;

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod check;
 pub mod completions;
 pub mod info;
+pub mod morph;
 pub mod new;
 pub mod render;
 pub mod run;

@@ -1,6 +1,6 @@
 //! `squall run`: a scene becomes frames and a movie.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use squall::run::{CancelToken, Outcome, RunOptions, Summary};
 use squall::setup::Movie;
@@ -10,7 +10,7 @@ use crate::Voice;
 use crate::exit::{Code, Failure};
 use crate::output::{bytes, print, seconds};
 use crate::progress::{Progress, json_line};
-use crate::scene::SceneArgs;
+use crate::scene::{Loaded, SceneArgs};
 
 /// Run a scene: frames, a movie, logs
 ///
@@ -20,83 +20,128 @@ use crate::scene::SceneArgs;
 pub struct Args {
     #[command(flatten)]
     scene: SceneArgs,
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+/// How a scene is run, wherever it comes from.
+#[derive(clap::Args)]
+pub struct HowArgs {
     /// Folder for everything that is written [default: out/NAME]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    out: Option<PathBuf>,
+    pub out: Option<PathBuf>,
     /// Write no movie, only frames
     #[arg(long, help_heading = "Output")]
-    no_movie: bool,
+    pub no_movie: bool,
+    /// Draw how well smoke meets its targets: targets.png
+    #[arg(long, help_heading = "Output")]
+    pub plot: bool,
     /// One JSON object per line on the standard output: started, frame, checkpoint, finished, error
     #[arg(long, help_heading = "Output")]
-    json: bool,
+    pub json: bool,
     /// Go on where an earlier run stopped; this is the default
     #[arg(long, help_heading = "Earlier output", conflicts_with_all = ["restart", "overwrite"])]
-    resume: bool,
+    pub resume: bool,
     /// Begin again, removing what an earlier run of the same scene wrote
     #[arg(long, help_heading = "Earlier output")]
-    restart: bool,
+    pub restart: bool,
     /// Begin again, even if the folder holds the output of another scene
     #[arg(long, help_heading = "Earlier output")]
-    overwrite: bool,
+    pub overwrite: bool,
     /// Threads to compute with [default: all cores]. The result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Limits")]
-    threads: Option<u16>,
+    pub threads: Option<u16>,
     /// Refuse to run if more memory is needed, for example 8GB [default: nine tenths of what is free]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Limits")]
-    memory_limit: Option<u64>,
+    pub memory_limit: Option<u64>,
     /// Stop with an error if the pressure solver misses its tolerance
     #[arg(long, help_heading = "Limits")]
-    strict: bool,
+    pub strict: bool,
 }
 
 pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
-    let result = try_run(args, voice);
-    if let (true, Err(failure)) = (args.json, &result) {
-        json_line(serde_json::json!({
-            "event": "error",
-            "code": failure.code as u8,
-            "message": failure.report.to_string(),
-            "help": failure.report.help().map(|h| h.to_string()),
-        }));
-    }
-    result
+    let again = || [vec!["run".to_owned()], args.scene.typed(), args.how.typed()].concat();
+    args.how.telling(|| args.how.run(args.scene.load(voice)?, &again, voice))
 }
 
-fn try_run(args: &Args, voice: Voice) -> Result<Code, Failure> {
-    let mut loaded = args.scene.load(voice)?;
-    if args.no_movie {
-        loaded.setup.output.movie = Movie::None;
-    }
-    let options = RunOptions {
-        out: args.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&loaded.name)),
-        start: match (args.overwrite, args.restart) {
-            (true, _) => Start::Overwrite,
-            (_, true) => Start::Restart,
-            _ => Start::Resume,
-        },
-        strict: args.strict,
-        memory_limit: args.memory_limit,
-        ..RunOptions::new(&loaded.name, "")
-    };
-    let cancel = stop_on_signals(voice)?;
-    let pool = pool(args.threads)?;
-    let mut progress = Progress::new(args.json, voice);
-    let summary = pool.install(|| squall::run(&loaded.setup, &options, &mut progress, &cancel));
-    progress.end();
-    let summary = summary?;
-
-    if args.json {
-        json_line(finished(&summary));
-    } else if !voice.quiet {
-        print(describe(&summary))?;
-    }
-    if summary.outcome == Outcome::Cancelled {
-        if !voice.quiet {
-            eprintln!("Interrupted. To go on: {}", continuation(args));
+impl HowArgs {
+    /// Does something; whoever reads JSON hears of its failure.
+    pub fn telling(&self, action: impl FnOnce() -> Result<Code, Failure>) -> Result<Code, Failure> {
+        let result = action();
+        if let (true, Err(failure)) = (self.json, &result) {
+            json_line(serde_json::json!({
+                "event": "error",
+                "code": failure.code as u8,
+                "message": failure.report.to_string(),
+                "help": failure.report.help().map(|h| h.to_string()),
+            }));
         }
-        return Ok(Code::Interrupted);
+        result
     }
-    Ok(Code::Done)
+
+    /// The folder for everything that the scene of this name writes.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| PathBuf::from("out").join(name))
+    }
+
+    /// Runs a scene; `again` gives the words of the command that goes on with it.
+    pub fn run(&self, mut loaded: Loaded, again: &dyn Fn() -> Vec<String>, voice: Voice) -> Result<Code, Failure> {
+        if self.no_movie {
+            loaded.setup.output.movie = Movie::None;
+        }
+        let options = RunOptions {
+            out: self.folder(&loaded.name),
+            start: match (self.overwrite, self.restart) {
+                (true, _) => Start::Overwrite,
+                (_, true) => Start::Restart,
+                _ => Start::Resume,
+            },
+            strict: self.strict,
+            memory_limit: self.memory_limit,
+            ..RunOptions::new(&loaded.name, "")
+        };
+        let cancel = stop_on_signals(voice)?;
+        let pool = pool(self.threads)?;
+        let mut progress = Progress::new(self.json, voice);
+        let summary = pool.install(|| squall::run(&loaded.setup, &options, &mut progress, &cancel));
+        progress.end();
+        let summary = summary?;
+        let plot = if self.plot { plot(&summary, voice)? } else { None };
+
+        if self.json {
+            json_line(finished(&summary, plot.as_deref()));
+        } else if !voice.quiet {
+            print(describe(&summary, plot.as_deref()))?;
+        }
+        if summary.outcome == Outcome::Cancelled {
+            if !voice.quiet {
+                eprintln!("Interrupted. To go on: {}", command(&again()));
+            }
+            return Ok(Code::Interrupted);
+        }
+        Ok(Code::Done)
+    }
+
+    /// The same arguments as they would be typed to go on.
+    pub fn typed(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        words.extend(self.out.iter().flat_map(|out| ["--out".to_owned(), out.display().to_string()]));
+        let flags =
+            [(self.no_movie, "--no-movie"), (self.strict, "--strict"), (self.plot, "--plot"), (self.json, "--json")];
+        words.extend(flags.iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| (*flag).to_owned()));
+        words.extend(self.threads.iter().flat_map(|n| ["--threads".to_owned(), n.to_string()]));
+        words.extend(self.memory_limit.iter().flat_map(|n| ["--memory-limit".to_owned(), n.to_string()]));
+        words
+    }
+}
+
+/// Draws `targets.png`; `None` if the scene has no targets.
+fn plot(summary: &Summary, voice: Voice) -> Result<Option<PathBuf>, Failure> {
+    let drawn = squall::plot::draw_targets(&summary.folder).map_err(Failure::from)?;
+    if drawn.is_none() && !voice.quiet {
+        eprintln!("Nothing to plot: the scene has no targets.");
+    }
+    Ok(drawn)
 }
 
 /// Threads to compute with; all cores if no number is given.
@@ -124,17 +169,9 @@ pub fn stop_on_signals(voice: Voice) -> Result<CancelToken, Failure> {
     }
 }
 
-/// The command that goes on with this run.
-fn continuation(args: &Args) -> String {
-    let mut words = vec!["squall".to_owned(), "run".to_owned()];
-    words.extend(args.scene.typed());
-    words.extend(args.out.iter().flat_map(|out| ["--out".to_owned(), out.display().to_string()]));
-    for (is_given, flag) in [(args.no_movie, "--no-movie"), (args.strict, "--strict"), (args.json, "--json")] {
-        words.extend(is_given.then(|| flag.to_owned()));
-    }
-    words.extend(args.threads.iter().flat_map(|n| ["--threads".to_owned(), n.to_string()]));
-    words.extend(args.memory_limit.iter().flat_map(|n| ["--memory-limit".to_owned(), n.to_string()]));
-    words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(" ")
+/// A command as it is typed into a shell.
+pub fn command(words: &[String]) -> String {
+    std::iter::once("squall".to_owned()).chain(words.iter().map(|w| quoted(w))).collect::<Vec<_>>().join(" ")
 }
 
 fn quoted(word: &str) -> String {
@@ -146,7 +183,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn describe(s: &Summary) -> String {
+fn describe(s: &Summary, plot: Option<&Path>) -> String {
     let folder = s.folder.display();
     let mut text = match s.outcome {
         Outcome::AlreadyDone => format!("All {} frames were there already.\n", s.frames),
@@ -174,10 +211,13 @@ fn describe(s: &Summary) -> String {
     if let Some(movie) = &s.movie {
         text += &format!("Movie:  {}\n", movie.display());
     }
+    if let Some(plot) = plot {
+        text += &format!("Plot:   {}\n", plot.display());
+    }
     text + &format!("Frames: {folder}/frame_*.png\nLog:    {folder}/steps.csv\n")
 }
 
-fn finished(s: &Summary) -> serde_json::Value {
+fn finished(s: &Summary, plot: Option<&Path>) -> serde_json::Value {
     let masses: Vec<_> = s
         .masses
         .iter()
@@ -201,6 +241,7 @@ fn finished(s: &Summary) -> serde_json::Value {
         "peak_memory": s.peak_memory,
         "folder": s.folder,
         "movie": s.movie,
+        "plot": plot,
     })
 }
 

@@ -4,5 +4,6 @@ mod common;
 mod info;
 mod interrupted;
 mod messages;
+mod morph;
 mod render;
 mod runs;

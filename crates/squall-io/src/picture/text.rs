@@ -44,6 +44,30 @@ impl Font {
         &self.name
     }
 
+    /// One line of letters for labels, `height` pixels from the lowest to the highest letters of the font, whichever letters
+    /// the text has: labels of one height stand on one line. What the font lacks is drawn as its sign for that.
+    pub fn label(&self, text: &str, height: f32) -> Coverage {
+        let text: String = text.chars().filter(|c| !c.is_control()).take(MOST_CHARACTERS).collect();
+        let scaled = self.font.as_scaled(height);
+        let (glyphs, length) = self.line(&text);
+        let size = height / DRAFT;
+        let (width, height) = ((size * length).ceil().max(1.0) as usize, height.ceil().max(1.0) as usize);
+        let mut values = vec![0.0; width * height];
+        for (id, x) in glyphs {
+            let glyph = Glyph { id, scale: scaled.scale(), position: Point { x: size * x, y: scaled.ascent() } };
+            let Some(outline) = self.font.outline_glyph(glyph) else { continue };
+            let corner = outline.px_bounds().min;
+            outline.draw(|x, y, covered| {
+                let (x, y) = (corner.x as i64 + i64::from(x), corner.y as i64 + i64::from(y));
+                if (0..width as i64).contains(&x) && (0..height as i64).contains(&y) {
+                    let value: &mut f32 = &mut values[y as usize * width + x as usize];
+                    *value = (*value + covered).clamp(0.0, 1.0);
+                }
+            });
+        }
+        Coverage { width, height, values }
+    }
+
     /// The glyphs of one line and where each begins, and the width of the line, at the size [`DRAFT`].
     fn line(&self, text: &str) -> (Vec<(GlyphId, f32)>, f32) {
         let scaled = self.font.as_scaled(DRAFT);

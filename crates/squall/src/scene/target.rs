@@ -87,6 +87,8 @@ table! {
     pub struct Guide {
         /// The part of the velocity that is lost per second: a number, keyframes [[time, value], ...], or "auto". Default "auto".
         damping: Dial,
+        /// A factor on the widths of smoothing of all targets. Default 1.
+        softness: f64,
         /// From this time on, in seconds, the smoke is let go. Default: never.
         release: f64,
         /// How long that takes, seconds. Default 1.

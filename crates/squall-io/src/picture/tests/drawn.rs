@@ -118,3 +118,18 @@ mod svg {
         assert!(matches!(svg(""), Ok(drawn) if drawn.ink(Channel::Auto, false).is_err()), "an empty drawing is blank");
     }
 }
+
+#[test]
+fn labels_of_one_height_stand_on_one_line() {
+    let font = Font::carried();
+    let lowest_row = |text: &str| {
+        let label = font.label(text, 40.0);
+        assert_eq!(label.height, 40);
+        let inked = |row: &usize| label.values[row * label.width..][..label.width].iter().any(|&v| v > 0.5);
+        (0..label.height).rev().find(inked)
+    };
+    assert_eq!(lowest_row("x"), lowest_row("E"));
+    assert!(lowest_row("p") > lowest_row("x"), "it has a descender");
+    assert_eq!(lowest_row(""), None);
+    assert!(font.label("wide", 40.0).width > 2 * font.label("i", 40.0).width);
+}

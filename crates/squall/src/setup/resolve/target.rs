@@ -13,6 +13,8 @@ const AUTO: Dial = Dial(Vec::new());
 /// A guide in which values may still be [`AUTO`], and where its targets were written.
 struct Draft<'a> {
     guide: Guide,
+    /// A factor on all widths of smoothing.
+    softness: f64,
     /// For each smoke and each of its targets.
     typed: Vec<Vec<&'a Spanned<scene::Target>>>,
 }
@@ -104,6 +106,7 @@ impl Resolver<'_> {
                 projections: self.count(&g.projections, 1, 2, 2, "guide.projections"),
                 smokes: Vec::new(),
             },
+            softness: self.positive(&g.softness, 1.0, "guide.softness"),
             typed: Vec::new(),
         };
         let targets = file.target.as_ref().map_or(&[][..], |list| &list.value);
@@ -265,7 +268,7 @@ impl Resolver<'_> {
         file: &scene::SceneFile,
     ) -> Result<(), BuildError> {
         let grid = build::grid::<D>(&setup.grid);
-        let Draft { guide, typed } = draft;
+        let Draft { guide, softness, typed } = draft;
         let mut damping: f64 = 0.0;
         for (smoke, typed) in guide.smokes.iter_mut().zip(typed) {
             let fed = is_fed(setup, smoke.substance);
@@ -304,6 +307,7 @@ impl Resolver<'_> {
                 if target.smoothing[0].is_nan() {
                     target.smoothing = [smoothing.begin, smoothing.end];
                 }
+                target.smoothing = target.smoothing.map(|width| width * *softness);
                 if k == 0 {
                     damping = damping.max(v_d);
                     if smoke.drive == AUTO {
