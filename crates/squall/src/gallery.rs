@@ -43,24 +43,38 @@ const ALL: &[GalleryScene] = scenes! {
     "candle"
     "ground_fog"
     "spinning_knot"
+    "psi_to_omega"
+    "psi_to_omega_paper"
+    "cross_to_tick"
+    "cross_to_tick_paper"
+    "word_to_logo"
+    "word_to_logo_paper"
+    "word_to_logo_inverted"
+    "logo_reveal"
+    "words"
+    "formed_knot"
 };
 
-/// To add a mesh, put its file into `scenes/meshes/` and its name here.
-macro_rules! meshes {
-    ($($name:literal)*) => {
-        &[$((concat!("meshes/", $name), include_bytes!(concat!("../../../scenes/meshes/", $name))),)*]
+/// To add a file that a scene names, put it into a folder of `scenes/` and its path here.
+macro_rules! files {
+    ($($path:literal)*) => {
+        &[$(($path, include_bytes!(concat!("../../../scenes/", $path))),)*]
     };
 }
 
-const MESHES: &[(&str, &[u8])] = meshes! {
-    "knot.ply"
-    "propeller.obj"
-    "star.ply"
+const FILES: &[(&str, &[u8])] = files! {
+    "meshes/knot.ply"
+    "meshes/propeller.obj"
+    "meshes/star.ply"
+    "figures/air.svg"
+    "figures/cross.svg"
+    "figures/squall.svg"
+    "figures/tick.svg"
 };
 
 /// The files that scenes of the gallery name.
 pub fn assets() -> Assets {
-    Assets::embedded(MESHES)
+    Assets::embedded(FILES)
 }
 
 /// All scenes of the gallery.

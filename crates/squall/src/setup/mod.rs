@@ -19,8 +19,8 @@ pub use crate::scene::choices::{
 pub use film::{Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
 pub use shape::{Interpolation, Mesh, Motion, MotionKey, Object, Shape};
 pub use target::{
-    Channel, Dial, Figure, FigureKind, File, Fit, FlatAxis, Frame, Guide, Guided, Ink, Limiter, Matching, Release,
-    Target,
+    Channel, Dial, EASED_DRIVE, EASED_GATHERING, Figure, FigureKind, File, Fit, FlatAxis, Frame, Guide, Guided, Ink,
+    Limiter, Matching, Release, Target,
 };
 
 /// Most cells that a scene may ask for.

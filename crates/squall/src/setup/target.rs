@@ -55,7 +55,36 @@ pub struct Target {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dial(pub Vec<[f64; 2]>);
 
+/// How the drive grows while a target forms: parts of its time, and of the full drive. With the full drive from the start the
+/// new form is there in a fifth of the time, and nobody can read the old one; eased, the error in the end is smaller, too
+/// ("Hello" to "Squall", 128 cells, 5 s: 0.13 instead of 0.16).
+pub const EASED_DRIVE: &[[f64; 2]] = &[[0.0, 0.004], [0.25, 0.035], [0.5, 0.13], [1.0, 1.0]];
+
+/// The same for gathering: flow first, and what it leaves is gathered in the end, in less time and so more strongly.
+pub const EASED_GATHERING: &[[f64; 2]] = &[[0.0, 0.0], [0.6, 0.0], [1.0, 2.0]];
+
+/// Seconds in which the push falls back when the next target begins.
+const FALL_BACK: f64 = 0.02;
+
 impl Dial {
+    /// A curve over the time in which each target forms, then constant until the next one begins. A curve has pairs of a part
+    /// of that time and a part of `full`; `forming` has the beginning and the end of each of these times.
+    pub fn eased(curve: &[[f64; 2]], full: f64, forming: &[[f64; 2]]) -> Self {
+        let mut keys: Vec<[f64; 2]> = Vec::new();
+        for (k, &[begin, end]) in forming.iter().enumerate() {
+            let key = |&[part, value]: &[f64; 2]| [begin + part * (end - begin), value * full];
+            let staying = forming.get(k + 1).and_then(|next| Some([next[0], curve.last()?[1] * full]));
+            for [time, value] in curve.iter().map(key).chain(staying) {
+                let time = if k > 0 && time == begin { begin + FALL_BACK } else { time };
+                // In very short times, or where nothing stays, keys would coincide.
+                if keys.last().is_none_or(|last| time > last[0] + 1e-9) {
+                    keys.push([time, value]);
+                }
+            }
+        }
+        Dial(keys)
+    }
+
     /// The same at all times.
     pub fn constant(value: f64) -> Self {
         Dial(vec![[0.0, value]])

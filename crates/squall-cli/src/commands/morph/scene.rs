@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use squall::setup::{Dial, EASED_DRIVE, EASED_GATHERING};
+
 /// What a scene shows at one time. Files are named relative to the folder of assets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
@@ -49,15 +51,6 @@ pub struct Plan {
 const USUAL_BACKGROUND: &str = "#0b0e14";
 const USUAL_COLORS: [&str; 2] = ["#54749c", "#f4f6f8"];
 
-/// How the drive grows while a target forms: the part of its time, and the part of the full drive. With the full drive
-/// from the start the new form is there in a fifth of the time, and nobody can read the old one; eased, the error in the
-/// end is smaller, too (Hello to Squall, 128 cells, 5 s: 0.13 instead of 0.16).
-const EASED_DRIVE: [[f64; 2]; 4] = [[0.0, 0.004], [0.25, 0.035], [0.5, 0.13], [1.0, 1.0]];
-/// The same for gathering: flow first, and what it leaves is gathered in the end, in less time and so more strongly.
-const EASED_GATHERING: [[f64; 2]; 3] = [[0.0, 0.0], [0.6, 0.0], [1.0, 2.0]];
-/// Seconds in which the push falls back when the next target begins.
-const FALL_BACK: f64 = 0.02;
-
 impl Plan {
     /// When each target should have formed; from then on it stays until [`left_at`](Self::left_at).
     pub fn reached_at(&self, target: usize) -> f64 {
@@ -101,12 +94,13 @@ impl Plan {
 
         writeln!(out, "\n[substance.density]\nstart = {}", self.figure(&self.start))?;
         let gathering = self.gathering.unwrap_or(self.usual[1]);
+        let drive = self.usual[0];
         match self.eased {
             true => {
-                writeln!(out, "drive = {}", self.keyframes(&EASED_DRIVE, self.usual[0]))?;
-                writeln!(out, "gathering = {}", self.keyframes(&EASED_GATHERING, gathering))?;
+                writeln!(out, "drive = {}", self.keyframes(EASED_DRIVE, drive))?;
+                writeln!(out, "gathering = {}", self.keyframes(EASED_GATHERING, gathering))?;
             }
-            false => writeln!(out, "drive = \"auto\"\ngathering = {}", number_or_auto(self.gathering))?,
+            false => writeln!(out, "drive = {}\ngathering = {}", number(tidy(drive)), number(tidy(gathering)))?,
         }
 
         for (k, figure) in self.targets.iter().enumerate() {
@@ -129,23 +123,13 @@ impl Plan {
         self.write_looks(out)
     }
 
-    /// A curve over the time that each target forms, then constant while it stays.
+    /// A curve over the time in which each target forms, as keyframes.
     fn keyframes(&self, curve: &[[f64; 2]], full: f64) -> String {
-        let mut keys: Vec<[f64; 2]> = Vec::new();
-        for k in 0..self.targets.len() {
-            let begin = if k == 0 { 0.0 } else { self.left_at(k - 1) };
-            let forming = curve.iter().map(|&[part, value]| [begin + part * self.duration, value * full]);
-            let staying = [self.left_at(k), curve.last().map_or(1.0, |key| key[1]) * full];
-            for [time, value] in forming.chain([staying]) {
-                let time = if k > 0 && time == begin { begin + FALL_BACK } else { time };
-                // Without a hold, or in very short times, keys would coincide.
-                if keys.last().is_none_or(|last| tidy(time) > tidy(last[0])) {
-                    keys.push([time, value]);
-                }
-            }
-        }
+        let begin = |k: usize| if k == 0 { 0.0 } else { self.left_at(k - 1) };
+        let forming: Vec<[f64; 2]> = (0..self.targets.len()).map(|k| [begin(k), self.reached_at(k)]).collect();
+        let Dial(keys) = Dial::eased(curve, full, &forming);
         let keys: Vec<String> =
-            keys.iter().map(|[time, value]| format!("[{}, {}]", number(*time), number(*value))).collect();
+            keys.iter().map(|[time, value]| format!("[{}, {}]", number(tidy(*time)), number(*value))).collect();
         format!("[{}]", keys.join(", "))
     }
 
@@ -369,12 +353,12 @@ map = ["#0b0e14", "#54749c", "#f4f6f8"]
                 let keys = at(&scene, &format!("substance.density.{key}")).unwrap().as_array().unwrap();
                 let times: Vec<f64> = keys.iter().map(|pair| pair[0].as_float().unwrap()).collect();
                 assert!(times.windows(2).all(|pair| pair[1] > pair[0]), "{duration} {hold} {key}: {times:?}");
-                assert_eq!(times.last(), Some(&plan.left_at(2)));
+                assert_eq!(times.last(), Some(&plan.reached_at(2)));
             }
         }
         let scene = parsed(&Plan { eased: false, ..plan() });
-        assert_eq!(at(&scene, "substance.density.drive"), Some(&"auto".into()));
-        assert_eq!(at(&scene, "substance.density.gathering"), Some(&"auto".into()));
+        assert_eq!(at(&scene, "substance.density.drive"), Some(&Value::Float(1.0)));
+        assert_eq!(at(&scene, "substance.density.gathering"), Some(&Value::Float(1.0)));
     }
 
     #[test]

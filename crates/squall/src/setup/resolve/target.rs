@@ -288,6 +288,12 @@ impl Resolver<'_> {
                 }
             };
             let mut begin = 0.0;
+            // What has to follow something, or to catch what comes in, cannot wait.
+            let eased = !fed && !smoke.targets.iter().any(|target| target.figure.moves());
+            let begins = std::iter::once(0.0).chain(smoke.targets.iter().map(|target| target.time));
+            let forming: Vec<[f64; 2]> =
+                begins.zip(&smoke.targets).map(|(begin, target)| [begin, target.time]).collect();
+            let dial = |curve, full| if eased { Dial::eased(curve, full, &forming) } else { Dial::constant(full) };
             for (k, target) in smoke.targets.iter_mut().enumerate() {
                 let mut density = Field::new(grid.cells, At::Center, [Ends::FLAT; D])?;
                 let mut source = build::figure::source(setup, &grid, &target.figure)?;
@@ -311,10 +317,10 @@ impl Resolver<'_> {
                 if k == 0 {
                     damping = damping.max(v_d);
                     if smoke.drive == AUTO {
-                        smoke.drive = Dial::constant(drive);
+                        smoke.drive = dial(EASED_DRIVE, drive);
                     }
                     if smoke.gathering == AUTO {
-                        smoke.gathering = Dial::constant(gathering);
+                        smoke.gathering = dial(EASED_GATHERING, gathering);
                     }
                 }
                 if !fed && smoke.matching == Matching::Mass && smoke.gathering.is_zero() {
