@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use squall_core::diffuse::{Diffuser, DiffusionScheme};
 use squall_core::force::{Buoyancy, Substance};
 use squall_core::model::stable_fluids::{Options, Splitting, StableFluids};
+use squall_core::model::target::{self, ShapeTarget, Target, TargetSmoke};
 use squall_core::poisson::{Multigrid, Spectral, Symbol};
+use squall_core::shape::Sphere;
 use squall_core::{At, Axis, End, Ends, Field, Grid, Side, VectorField};
 
 struct Counting;
@@ -95,6 +97,23 @@ fn count_multigrid<const D: usize>(layout: &squall_core::Layout<D>, ends: [Ends;
     (0..20).map(|_| round()).min().unwrap_or(0)
 }
 
+fn count_target<const D: usize>(cells: [usize; D]) -> usize {
+    let grid = Grid::new(cells, cells.map(|n| n as f64 / 32.0), [Axis::Bounded { lo: Side::Slip, hi: Side::Slip }; D]);
+    let mut sim = TargetSmoke::new(grid, target::Options::default()).unwrap();
+    let smoke = sim.add_substance("smoke").unwrap();
+    sim.substances[smoke].field.set_from(&grid, |p| f64::from(p[0] < 0.3));
+    let guided = sim.guide(smoke).unwrap();
+    let ball = Sphere { center: [0.5; D], radius: 0.3 };
+    sim.add_target(guided, Target::new(4.0, Box::new(ShapeTarget(Box::new(ball))), 0.05)).unwrap();
+    sim.step(0.001).unwrap();
+    let mut round = || {
+        let before = ALLOCATIONS.load(Ordering::SeqCst);
+        sim.step(0.001).unwrap();
+        ALLOCATIONS.load(Ordering::SeqCst) - before
+    };
+    (0..20).map(|_| round()).min().unwrap_or(0)
+}
+
 #[test]
 fn the_second_solve_and_the_second_step_allocate_nothing() {
     // Inside the pool: handing work to a pool from outside allocates in rayon, once in a while.
@@ -108,6 +127,8 @@ fn the_second_solve_and_the_second_step_allocate_nothing() {
         assert_eq!(count_multigrid(&Layout::dense([33, 30, 28]), [Ends::Periodic; 3]), 0, "multigrid, 3D");
         let tiles = Layout::tiles([[0, 0, 0], [1, 0, 0], [1, 1, 0], [20, 20, 20]]);
         assert_eq!(count_multigrid(&tiles, [Ends::Unbounded(0.0); 3]), 0, "multigrid, tiles");
+        assert_eq!(count_target([70, 45]), 0, "2D step towards a target");
+        assert_eq!(count_target([33, 30, 28]), 0, "3D step towards a target");
         // One test for all: a second one running beside it would be counted, too.
         for splitting in [Splitting::LaggedPressure, Splitting::Reflection, Splitting::Plain, Splitting::Paper] {
             assert_eq!(count_step([140, 90], splitting), 0, "2D step, {splitting:?}");

@@ -162,8 +162,8 @@ impl Painter {
             Show::Vorticity => return self.draw_scalar(sim, "vorticity"),
             Show::Pressure => return self.draw_scalar(sim, "pressure"),
         };
-        match (&shown[..], self.picture.mode, sim.cells().len()) {
-            ([one], PictureMode::Emission, 2) => {
+        match (&self.picture.show, self.picture.mode, sim.cells().len()) {
+            (Show::Substance(one), PictureMode::Emission, 2) => {
                 let name = self.names[*one].clone();
                 self.draw_scalar(sim, &name)
             }

@@ -8,6 +8,9 @@ use squall::{Scene, SceneError};
 const GRID: &str = "[grid]\ncells = [32, 48]\n";
 const SMOKE: &str = "[grid]\ncells = [32, 48]\n\n[substance.density]\ninitial = 0.5\n\n";
 const PLUME: &str = "model = \"smoke\"\n[grid]\ncells = [16, 24, 16]\n";
+/// A smoke that is to become something.
+const MORPH: &str =
+    "model = \"target_smoke\"\n[grid]\ncells = [32, 32]\n[substance.density]\nstart = { text = \"A\" }\n";
 const GRID_3D: &str = "[grid]\ncells = [16, 16, 16]\n";
 
 fn report(text: &str, overrides: &[&str]) -> String {
@@ -259,6 +262,49 @@ cases!(warnings, SMOKE, {
     "a source after the end" => "[[source]]\nset = { density = 1.0 }\nfrom = 100.0\nshape = { sphere = { center = [0.5, 0.5], radius = 0.1 } }\n",
     "a substance that is never there" => "[substance.dye]\n",
     "a uniform force between walls" => "[[force]]\nuniform = [0.0, -9.81]\n",
+});
+
+cases!(targets, MORPH, {
+    "no target at all" => "",
+    "a target without time and figure" => "[[target]]\n",
+    "an unknown key" => "[[target]]\ntime = 1.0\nfigur = { text = \"B\" }\n",
+    "a text beside the figure" => "[[target]]\ntime = 1.0\ntext = \"B\"\n",
+    "two kinds in one figure" => "[[target]]\ntime = 1.0\nfigure = { text = \"B\", image = \"b.png\" }\n",
+    "a figure of nothing" => "[[target]]\ntime = 1.0\nfigure = { margin = 0.2 }\n",
+    "a file without a folder" => "[[target]]\ntime = 1.0\nfigure = { image = \"logo.png\" }\n",
+    "a file outside" => "[[target]]\ntime = 1.0\nfigure = { image = \"../logo.png\" }\n",
+    "a text without letters" => "[[target]]\ntime = 1.0\nfigure = { text = \"  \" }\n",
+    "a text that the font does not have" => "[[target]]\ntime = 1.0\nfigure = { text = \"你好\" }\n",
+    "a mesh in 2D" => "[[target]]\ntime = 1.0\nfigure = { mesh = \"horse.ply\" }\n",
+    "a thickness in 2D" => "[[target]]\ntime = 1.0\nfigure = { text = \"B\", thickness = 0.1 }\n",
+    "a font for a shape" => "[[target]]\ntime = 1.0\nfigure = { shape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }, font = \"a.ttf\" }\n",
+    "times out of order" => "[[target]]\ntime = 2.0\nfigure = { text = \"B\" }\n[[target]]\ntime = 1.0\nfigure = { text = \"C\" }\n",
+    "an unknown smoke" => "[[target]]\nsubstance = \"densty\"\ntime = 1.0\nfigure = { text = \"B\" }\n",
+    "several smokes and none named" => "[substance.dye]\nstart = { text = \"B\" }\n[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\n",
+    "a figure outside the box" => "[[target]]\ntime = 1.0\nfigure = { shape = { sphere = { center = [5.0, 0.5], radius = 0.2 } } }\n",
+    "an empty formula" => "[[target]]\ntime = 1.0\nfigure = { formula = \"x < 0\" }\n",
+    "images without a number" => "[[target]]\ntime = 1.0\nfigure = { images = \"walk.png\", frames = [1, 2] }\n",
+    "images without frames" => "[[target]]\ntime = 1.0\nfigure = { images = \"walk_##.png\" }\n",
+    "keyframes out of order" => "drive = [[1.0, 3.0], [0.0, 0.0]]\n[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\n",
+    "a keyframe that is no pair" => "drive = [1.0, 3.0]\n[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\n",
+    "a negative drive" => "drive = -1.0\n[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\n",
+    "a word for smoothing" => "[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\nsmoothing = \"wide\"\n",
+    "three widths" => "[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\nsmoothing = [0.1, 0.05, 0.02]\n",
+    "start and initial" => "initial = 1.0\n[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\n",
+    "a drive without a target" => "[substance.dye]\ninitial = 1.0\ndrive = 3.0\n[[target]]\nsubstance = \"density\"\ntime = 1.0\nfigure = { text = \"B\" }\n",
+    "no smoke to form anything" => "[substance.dye]\n[[target]]\nsubstance = \"dye\"\ntime = 1.0\nfigure = { text = \"B\" }\n",
+    "a release without its time" => "[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\n[guide]\nrelease_over = 2.0\n",
+    "three projections" => "[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\n[guide]\nprojections = 3\n",
+    "pressure" => "[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\n[picture]\nshow = \"pressure\"\n",
+    "what it does not have" => "[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\n[fluid]\nviscosity = 0.1\n[solver]\nadvection = \"maccormack\"\n[[source]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.1 } }\nexpansion = 1.0\n",
+    "a figure that flow cannot reach" => "gathering = 0.0\n[[target]]\ntime = 1.0\nfigure = { text = \"B\", size = [0.2, 0.2] }\n",
+    "a target after the end" => "[[target]]\ntime = 5.0\nfigure = { text = \"B\" }\n[[target]]\ntime = 6.0\nfigure = { text = \"C\" }\n[time]\nfps = 10\nframes = 10\n",
+});
+
+cases!(targets_without_the_model, SMOKE, {
+    "a target" => "[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\n",
+    "a start" => "[substance.dye]\nstart = { text = \"B\" }\n",
+    "a guide" => "[guide]\ndamping = 3.0\n",
 });
 
 #[test]

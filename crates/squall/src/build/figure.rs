@@ -70,7 +70,7 @@ impl<const D: usize> TargetSource<D> for Film {
     }
 }
 
-/// A density by a formula. Negative values count as nothing.
+/// A density by a formula. What is negative, infinite or no number counts as nothing.
 struct FormulaTarget<const D: usize> {
     formula: Formula,
     noises: Shared<D>,
@@ -80,8 +80,8 @@ struct FormulaTarget<const D: usize> {
 impl<const D: usize> TargetSource<D> for FormulaTarget<D> {
     fn density(&mut self, grid: &Grid<D>, time: f64, out: &mut Field<D>) {
         fill_at(out, grid, &self.formula, &self.noises, time);
-        // Also what is not a number: x.max(0) is 0 then.
-        out.par_rows(|_, out| out.iter_mut().for_each(|v| *v = v.max(0.0).min(f32::MAX)));
+        let usable = |v: f32| if v > 0.0 && v.is_finite() { v } else { 0.0 };
+        out.par_rows(|_, out| out.iter_mut().for_each(|v| *v = usable(*v)));
     }
 
     fn moves(&self) -> bool {

@@ -189,7 +189,7 @@ table! {
         /// Less than this counts as nothing, where the grid follows the smoke. Default: 1/500 of the largest value emitted.
         threshold: f64,
         /// What it is formed like at the start; for the model "target_smoke".
-        start: Figure,
+        start: Start,
         /// How strongly it is driven to its targets: a number, keyframes [[time, value], ...], or "auto"; for the model "target_smoke". Default "auto".
         drive: Dial,
         /// How strongly it is gathered where its targets are: a number, keyframes, or "auto"; for the model "target_smoke". Default "auto".

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::choices::{Channel, Fit, FlatAxis, Limiter};
 use super::read::{NumberOrText, OneOrMany, Read, Reader, plain_key, read_keys, table};
-use super::shapes::{MeshFile, Motion, Shape};
+use super::shapes::{Motion, Part};
 use super::tree::{Node, Value};
 use crate::diagnostic::Spanned;
 
@@ -19,12 +19,12 @@ table! {
         images: String,
         /// An animated GIF, PNG or WebP.
         film: String,
-        /// A triangle mesh, made as large as fits; 3D only.
-        mesh: MeshFile,
+        /// A triangle mesh (OBJ, PLY, STL, glTF), made as large as fits; 3D only.
+        mesh: String,
         /// An OpenVDB file, made as large as fits; 3D only.
         vdb: String,
         /// A shape where its own coordinates say, as of objects.
-        shape: Shape,
+        shape: Part,
         /// A density over position (x, y, z), time (t) and noise.
         formula: NumberOrText,
         /// Font of a text: a TTF or OTF file. Default: Noto Sans Bold.
@@ -100,6 +100,19 @@ table! {
     }
 }
 
+/// A figure that is not the one of a target. Its schema is a reference to that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start(pub Box<Figure>);
+
+impl Read for Start {
+    fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
+        Figure::read(node, reader).map(|figure| Start(Box::new(figure)))
+    }
+    fn schema() -> Json {
+        json!({ "$ref": "#/properties/target/items/properties/figure" })
+    }
+}
+
 /// A number, numbers over time, or what suits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dial {
@@ -116,7 +129,9 @@ impl Read for Dial {
         match &node.value {
             Value::Text(text) if text == "auto" => Some(Dial::Auto),
             Value::Float(_) | Value::Int(_) => f64::read(node, reader).map(Dial::Number),
-            Value::List(_) => Vec::read(node, reader).map(Dial::Keys),
+            Value::List(items) if items.iter().all(|item| matches!(item.value, Value::List(_))) => {
+                Vec::read(node, reader).map(Dial::Keys)
+            }
             _ => reader.wrong(
                 node,
                 "a number, \"auto\" or a list of keyframes",

@@ -20,19 +20,19 @@ const MAX_PICTURES: u64 = 10_000;
 const PIXELS_PER_CELL: usize = 8;
 const MOST_PIXELS: usize = 4096;
 
-type Typed = Spanned<scene::Figure>;
+type Typed = scene::Figure;
 
 impl Resolver<'_> {
     /// A figure on the grid; `None` if something is wrong, which has been said.
-    pub(super) fn figure(&mut self, typed: &Typed, key: &str, grid: &Grid) -> Option<Figure> {
-        let kind = self.figure_kind(typed, key)?;
+    pub(super) fn figure(&mut self, typed: &Typed, span: Span, key: &str, grid: &Grid) -> Option<Figure> {
+        let kind = self.figure_kind(typed, span, key)?;
         self.figure_keys(typed, kind, key);
         if kind == "formula" {
             let formula = self.formula(typed.formula.as_ref()?, &format!("{key}.formula"), Known::Start);
             return Some(Figure { kind: FigureKind::Formula(formula), frame: None });
         }
         if kind == "shape" {
-            let shape = self.shape(typed.shape.as_ref()?, &format!("{key}.shape"))?;
+            let shape = self.part(typed.shape.as_ref()?, &format!("{key}.shape"))?;
             let place = Place {
                 position: &typed.position,
                 rotation: &typed.rotation,
@@ -50,13 +50,13 @@ impl Resolver<'_> {
         }
         let kind = match kind {
             "mesh" | "vdb" => self.solid(typed, &frame, key, grid)?,
-            _ => self.flat(typed, &frame, key, grid)?,
+            _ => self.flat(typed, span, &frame, key, grid)?,
         };
         Some(Figure { kind, frame: Some(frame) })
     }
 
     /// Which kind of figure it is: exactly one.
-    fn figure_kind(&mut self, f: &Typed, key: &str) -> Option<&'static str> {
+    fn figure_kind(&mut self, f: &Typed, span: Span, key: &str) -> Option<&'static str> {
         let kinds = [
             ("image", f.image.is_some()),
             ("text", f.text.is_some()),
@@ -71,14 +71,14 @@ impl Resolver<'_> {
         match given.as_slice() {
             [kind] => return kinds.iter().map(|(known, _)| *known).find(|known| known == kind),
             [] => {
-                self.problems.error(f.span, format!("`{key}` is no figure"), "what is it?").help(
+                self.problems.error(span, format!("`{key}` is no figure"), "what is it?").help(
                     "for example { text = \"Hello\" }, { image = \"logo.png\" } or { shape = { sphere = { ... } } }",
                 );
             }
             several => {
                 let list = several.iter().map(|kind| format!("`{kind}`")).collect::<Vec<_>>().join(" and ");
                 self.problems
-                    .error(f.span, format!("`{key}` is more than one figure: {list}"), "exactly one of them")
+                    .error(span, format!("`{key}` is more than one figure: {list}"), "exactly one of them")
                     .help("a smoke takes one figure at a time: use a second [[target]], or a second smoke");
             }
         }
@@ -198,7 +198,7 @@ impl Resolver<'_> {
     }
 
     /// Pictures, films and letters.
-    fn flat(&mut self, f: &Typed, frame: &Frame, key: &str, grid: &Grid) -> Option<FigureKind> {
+    fn flat(&mut self, f: &Typed, span: Span, frame: &Frame, key: &str, grid: &Grid) -> Option<FigureKind> {
         let (canvas, placement) = canvas(grid, frame);
         let resolution = canvas.cells.map(|n| (PIXELS_PER_CELL * n).clamp(64, MOST_PIXELS));
         let ink = Ink {
@@ -243,7 +243,7 @@ impl Resolver<'_> {
             return Some(FigureKind::Film { file, numbered: None, from, repeat, ink, density });
         }
         let name = f.images.as_ref()?;
-        let frames = self.picture_numbers(name, &f.frames, f.span, key)?;
+        let frames = self.picture_numbers(name, &f.frames, span, key)?;
         let fps = self.between(&f.fps, 0.001, 10_000.0, self.fps, &format!("{key}.fps"));
         let mut print = 0;
         let each = |data: &[u8], path: &Path| {
@@ -301,7 +301,7 @@ impl Resolver<'_> {
         let vector = |v: &Option<Vec<f64>>| v.as_ref().map(|v| std::array::from_fn(|a| v[a]));
         let (center, size) = (vector(&frame.center), vector(&frame.size));
         let place = target::Place::Fitted { margin: frame.margin, center, size };
-        let Some(mesh) = &f.mesh else {
+        let Some(name) = &f.mesh else {
             let name = f.vdb.as_ref()?;
             let data = self.asset(name)?;
             let file = File { name: name.value.clone(), fingerprint: fingerprint(&data) };
@@ -312,22 +312,6 @@ impl Resolver<'_> {
             let density = Arc::new(self.drawn(density, name.span)?);
             return Some(FigureKind::Vdb { file, grid: wanted, density });
         };
-        let key = format!("{key}.mesh");
-        self.required(&mesh.0.file, mesh.span, &key, "file", "\"horse.ply\"");
-        let name = mesh.0.file.as_ref()?;
-        let more = [
-            mesh.0.frames.as_ref().map(|v| v.span),
-            mesh.0.fps.as_ref().map(|v| v.span),
-            mesh.0.r#loop.as_ref().map(|v| v.span),
-            mesh.0.sheet.as_ref().map(|v| v.span),
-            mesh.0.thicken.as_ref().map(|v| v.span),
-        ];
-        if let Some(span) = more.into_iter().flatten().next() {
-            self.problems
-                .error(span, format!("`{key}` takes a file and nothing else"), "not of this figure")
-                .help("a mesh that moves or is a sheet is a shape: shape = { mesh = { file = ..., ... } }");
-            return None;
-        }
         match load_mesh(self.assets, name) {
             Ok((mesh, fingerprint)) => {
                 let density = target::mesh_density(&mesh, &grid, &place).map(|(density, _)| density);

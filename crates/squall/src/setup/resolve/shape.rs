@@ -202,7 +202,7 @@ impl Resolver<'_> {
         Some(Shape::Grown { shape: Box::new(shape), by: grown.by.as_ref()?.value })
     }
 
-    fn part(&mut self, part: &Spanned<scene::Part>, key: &str) -> Option<Shape> {
+    pub(super) fn part(&mut self, part: &Spanned<scene::Part>, key: &str) -> Option<Shape> {
         self.shape_at(&part.value.0, part.span, key)
     }
 

@@ -53,7 +53,7 @@ impl Resolver<'_> {
                 .error(start.span, format!("`{key}` has both `start` and `initial`"), "one or the other")
                 .help("`start` is a figure, `initial` a number or an expression: keep one of the two");
         }
-        self.figure(start, &format!("{key}.start"), grid)
+        self.figure(&start.0, start.span, &format!("{key}.start"), grid)
     }
 
     /// How smoke is guided; `None` for other models. The rest of the setup is there already.
@@ -183,7 +183,7 @@ impl Resolver<'_> {
                 .error(given.span, message, "too early")
                 .help("put the targets of a smoke in order of time, each later than the one before");
         }
-        let figure = t.figure.as_ref().and_then(|f| self.figure(f, &format!("{key}.figure"), &setup.grid));
+        let figure = t.figure.as_ref().and_then(|f| self.figure(f, f.span, &format!("{key}.figure"), &setup.grid));
         let duration = setup.time.duration();
         if let (Some(given), true) = (&t.time, last.is_some_and(|last| last.time >= duration)) {
             let message = format!("`{key}` is never begun: the last frame is at {duration} s");
