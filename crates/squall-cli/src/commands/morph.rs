@@ -297,7 +297,7 @@ fn number_in(text: &str, is_right: impl Fn(f64) -> bool, expected: &str) -> Resu
 }
 
 fn seconds_above_zero(text: &str) -> Result<f64, String> {
-    number_in(text, |s| s >= 0.05 && s <= 3600.0, "must be 0.05 to 3600 seconds")
+    number_in(text, |s| (0.05..=3600.0).contains(&s), "must be 0.05 to 3600 seconds")
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -204,7 +204,7 @@ mod tests {
     fn a_push_becomes_numbers() {
         let pushed = pushed(&plan(), Push { strength: 4.0, gathering: 2.0 });
         assert_eq!((pushed.strength, pushed.damping), (Some(4.0), Some(12.0)));
-        assert_eq!(pushed.gathering, Some(0.003796875_f64).map(tidy));
+        assert_eq!(pushed.gathering, Some(tidy(0.003_796_875)));
     }
 
     #[test]
