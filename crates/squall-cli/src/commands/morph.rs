@@ -54,7 +54,7 @@ pub struct Args {
     /// Drive smoke more strongly (2) or less (0.5)
     #[arg(long, value_name = "FACTOR", value_parser = factor, help_heading = "Motion")]
     strength: Option<f64>,
-    /// Push with all strength from the start, instead of gently at first
+    /// Push with all strength from the start, as with a cloud: for shapes that lie far from each other
     #[arg(long, help_heading = "Motion")]
     eager: bool,
     /// Feel targets more softly and from further away (2), or more finely (0.5)
@@ -165,7 +165,8 @@ fn compose(args: &Args, things: &[Thing]) -> Result<(Plan, Assets), Failure> {
         softness: args.softness,
         gathering: None,
         damping: None,
-        eased: !args.eager,
+        // A cloud has far to go, and nobody needs to read it.
+        eased: !args.eager && !things.contains(&Thing::Cloud),
         usual: [0.0; 2],
         colors: args.color.clone(),
         background: args.background.clone(),

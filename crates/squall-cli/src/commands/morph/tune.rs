@@ -18,8 +18,9 @@ use crate::output::print;
 use crate::progress::json_line;
 use crate::scene;
 
-/// Cells along the longer side of the grids that are tried on, in 2D and in 3D.
-const TRIAL_CELLS: [usize; 2] = [64, 40];
+/// Cells along the longer side of the grids that are tried on, in 2D and in 3D: a second or two for a run. On coarser ones strokes
+/// of letters are two cells wide, and their errors say little about finer ones.
+const TRIAL_CELLS: [usize; 2] = [128, 48];
 /// Steps to one time after which a trial is given up.
 const MOST_STEPS: usize = 20_000;
 
@@ -203,14 +204,14 @@ mod tests {
     fn a_push_becomes_numbers() {
         let pushed = pushed(&plan(), Push { strength: 4.0, gathering: 2.0 });
         assert_eq!((pushed.strength, pushed.damping), (Some(4.0), Some(12.0)));
-        assert_eq!(pushed.gathering, Some(0.003796875_f64).map(tidy));
+        assert_eq!(pushed.gathering, Some(tidy(0.003_796_875)));
     }
 
     #[test]
     fn trials_are_coarse_and_have_the_same_proportions() {
-        assert_eq!(coarse(&plan()).cells, [64, 36]);
+        assert_eq!(coarse(&plan()).cells, [128, 72]);
         assert_eq!(coarse(&Plan { cells: vec![48, 28], ..plan() }).cells, [48, 28], "already coarse");
-        assert_eq!(coarse(&Plan { cells: vec![96, 54, 54], ..plan() }).cells, [40, 23, 23]);
+        assert_eq!(coarse(&Plan { cells: vec![96, 54, 54], ..plan() }).cells, [48, 27, 27]);
     }
 
     #[test]
@@ -219,6 +220,6 @@ mod tests {
         let told = describe(0.01, &found, &pushed(&plan(), found.push), &coarse(&plan()));
         assert!(told.contains("0.01 was not reached") && told.contains("0.200"), "{told}");
         let told = describe(0.3, &Found { reached: true, ..found }, &pushed(&plan(), found.push), &coarse(&plan()));
-        assert!(told.starts_with("Tuned: strength 1.00") && told.contains("64 x 36 cells"), "{told}");
+        assert!(told.starts_with("Tuned: strength 1.00") && told.contains("128 x 72 cells"), "{told}");
     }
 }
