@@ -45,6 +45,9 @@ struct Case {
 
 const MANTAFLOW_64: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [0.41, 0.20] });
 const MANTAFLOW_128: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [3.1, 1.58] });
+/// Fustin & Mihajlovic, their fastest machine: one core of 2004.
+const PAPER_64: Option<Reference> = Some(Reference { program: "the paper, 2004", seconds: [1.0 / 95.14; 2] });
+const PAPER_128: Option<Reference> = Some(Reference { program: "the paper, 2004", seconds: [1.0 / 23.06; 2] });
 const TAICHI_512: Option<Reference> = Some(Reference { program: "Taichi, 40 sweeps", seconds: [0.070, 0.040] });
 
 const PLUME: &str = include_str!("bench/plume.toml");
@@ -52,6 +55,7 @@ const DYES: &str = include_str!("bench/dyes.toml");
 const SMOKE: &str = include_str!("bench/smoke.toml");
 const BALL: &str = include_str!("bench/ball.toml");
 const FREE: &str = include_str!("bench/free.toml");
+const TARGET: &str = include_str!("bench/target.toml");
 
 const CASES: &[Case] = &[
     Case {
@@ -93,6 +97,15 @@ const CASES: &[Case] = &[
     Case { name: "smoke128", scene: SMOKE, overrides: &[], is_large: true, reference: MANTAFLOW_128 },
     Case { name: "ball128", scene: BALL, overrides: &[], is_large: true, reference: MANTAFLOW_128 },
     Case { name: "free128", scene: FREE, overrides: &[], is_large: true, reference: None },
+    Case { name: "target64", scene: TARGET, overrides: &[], is_large: false, reference: PAPER_64 },
+    Case {
+        name: "target128",
+        scene: TARGET,
+        overrides: &["grid.cells=[128, 128]"],
+        is_large: false,
+        reference: PAPER_128,
+    },
+    Case { name: "target512", scene: TARGET, overrides: &["grid.cells=[512, 512]"], is_large: false, reference: None },
     Case { name: "dyes512", scene: DYES, overrides: &[], is_large: false, reference: TAICHI_512 },
 ];
 
@@ -195,7 +208,7 @@ impl Measured {
         let [advect, force, diffuse, project, measure] = &percent;
         let against = faster.map_or_else(String::new, |(program, ratio)| format!("{ratio:.1} x {program}"));
         format!(
-            "{name:16} {threads:>7} {:>10.4} {:>8.1}  {advect:>6} {force:>6} {diffuse:>7} {project:>7} {measure:>7}  {against}\n",
+            "{name:16} {threads:>7} {:>10.5} {:>8.1}  {advect:>6} {force:>6} {diffuse:>7} {project:>7} {measure:>7}  {against}\n",
             self.seconds, self.ns_per_cell
         )
     }
