@@ -185,3 +185,11 @@ fn a_frame_that_has_vanished_is_named() {
     assert_eq!(ended.code, Some(5));
     assert!(ended.stderr.contains("frame_0002.png") && ended.stderr.contains("--restart"), "{}", ended.stderr);
 }
+
+#[test]
+fn cells_that_are_cubes_stay_cubes_at_any_scale() {
+    let folder = Folder::new("scale");
+    for scale in ["0.55", "0.1", "0.37", "1.3"] {
+        folder.ok(&["check", "ground_fog", "--scale", scale]);
+    }
+}
