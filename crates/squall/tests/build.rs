@@ -19,18 +19,18 @@ fn values(sim: &dyn Simulation, field: &str, component: usize) -> Vec<f32> {
 fn every_gallery_scene_and_the_template_take_ten_steps() {
     let scenes = squall::gallery::all().iter().map(|s| (s.name, s.text.to_string()));
     for (name, text) in scenes.chain([("template", squall::gallery::template("mine"))]) {
-        let scene = Scene::parse(name, &text, &[]).unwrap().with_assets(squall::gallery::assets());
-        let (mut setup, _) = scene.setup().unwrap();
-        // The same scene on a coarse grid. The cells of smoke are cubes, so its box changes a little.
-        let longest = *setup.grid.cells.iter().max().unwrap();
+        let read = |changes: &[String]| {
+            let scene = Scene::parse(name, &text, changes).unwrap().with_assets(squall::gallery::assets());
+            scene.setup().unwrap().0
+        };
+        // The same scene on a coarse grid. Some cells must be cubes, so the box changes a little.
+        let grid = read(&[]).grid;
+        let longest = *grid.cells.iter().max().unwrap();
+        let cells: Vec<usize> = grid.cells.iter().map(|n| (n * 32 / longest).max(1)).collect();
+        let h = grid.size[0] / cells[0] as f64;
+        let size: Vec<f64> = cells.iter().map(|&n| h * n as f64).collect();
+        let setup = read(&[format!("grid.cells={cells:?}"), format!("grid.size={size:?}")]);
         let smoke = setup.smoke.is_some();
-        let h = setup.grid.size[0] / setup.grid.cells[0] as f64 * longest as f64 / 32.0;
-        for (n, size) in setup.grid.cells.iter_mut().zip(&mut setup.grid.size) {
-            *n = (*n * 32 / longest).max(1);
-            if smoke {
-                *size = h * *n as f64;
-            }
-        }
         let mut sim = build(&setup).unwrap();
         for _ in 0..10 {
             let report = sim.step(1.0 / 30.0).unwrap_or_else(|e| panic!("{name}: {e}"));
