@@ -202,7 +202,10 @@ fn what_is_left_open_is_chosen_and_what_is_typed_is_kept() {
     let guide = words.guide.as_ref().unwrap();
     let smoke = &guide.smokes[0];
     // Four times as fast as four seconds: drive grows by 16, damping by 4 (3, 6 and 0.006 are what core suggests for 4 s).
-    assert_eq!((smoke.drive.clone(), guide.damping.clone()), (Dial::constant(48.0), Dial::constant(24.0)));
+    let reached = smoke.targets[0].time;
+    assert_eq!((smoke.drive.at(reached), guide.damping.clone()), (48.0, Dial::constant(24.0)));
+    // Gently at first, and what flow has not done is gathered in the end.
+    assert!(smoke.drive.at(0.0) < 1.0 && smoke.gathering.at(0.5 * reached) == 0.0 && smoke.gathering.at(reached) > 0.0);
     let [wide, narrow] = smoke.targets[0].smoothing;
     assert!(wide > narrow && narrow > 0.0);
     assert_eq!(words.solver.cfl, 0.8);

@@ -274,8 +274,8 @@ cells = [256, 144]
 
 [substance.density]
 start = { text = "Hello" }
-drive = [[0.0, 0.0102], [1.0, 0.15], [2.0, 0.6], [4.0, 0.6], [5.0, 0.6]]
-gathering = [[0.0, 0.0], [2.4, 0.0], [4.0, 0.003], [5.0, 0.003]]
+drive = [[0.0, 0.0102], [1.0, 0.15], [2.0, 0.6], [4.0, 0.6]]
+gathering = [[0.0, 0.0], [2.4, 0.0], [4.0, 0.003]]
 
 [[target]]
 time = 5.0
@@ -357,8 +357,8 @@ map = ["#0b0e14", "#54749c", "#f4f6f8"]
             }
         }
         let scene = parsed(&Plan { eased: false, ..plan() });
-        assert_eq!(at(&scene, "substance.density.drive"), Some(&Value::Float(1.0)));
-        assert_eq!(at(&scene, "substance.density.gathering"), Some(&Value::Float(1.0)));
+        assert_eq!(at(&scene, "substance.density.drive"), Some(&Value::Float(0.6)));
+        assert_eq!(at(&scene, "substance.density.gathering"), Some(&Value::Float(0.0015)));
     }
 
     #[test]
