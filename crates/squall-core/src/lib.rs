@@ -73,6 +73,7 @@
 //! | [`force`], [`shape`] | what acts on a fluid, what is inside of what |
 //! | [`solid`] | obstacles: open parts of faces, flow and smoke around them |
 //! | [`model`] | whole time steps |
+//! | [`looped`], [`snapshot`] | frames whose last leads into the first; fields at one moment |
 //! | [`clock`], [`report`], [`sim`], [`volume`] | time, what happened, what others see |
 
 pub mod advect;
@@ -83,6 +84,7 @@ pub mod force;
 pub mod grid;
 mod halo;
 pub mod layout;
+pub mod looped;
 pub mod model;
 pub mod ops;
 pub mod poisson;
@@ -92,6 +94,7 @@ pub mod rows;
 pub mod sample;
 pub mod shape;
 pub mod sim;
+pub mod snapshot;
 pub mod solid;
 pub mod trace;
 pub mod volume;

@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::field::Field;
+use crate::looped::Preparation;
 use crate::model::target::Metrics;
 use crate::report::StepReport;
 use crate::volume::Volume;
@@ -25,6 +26,16 @@ pub trait Simulation: Send {
 
     /// Simulated seconds.
     fn time(&self) -> f64;
+
+    /// The time that objects and sources are at: that of the scene, also where a loop shows it again.
+    fn scene_time(&self) -> f64 {
+        self.time()
+    }
+
+    /// What has to be done before the first frame, if anything: then steps lead to it, whatever the time says.
+    fn preparation(&self) -> Option<Preparation> {
+        None
+    }
 
     /// The largest speed along one axis, in cells per second: what a limit on the step is computed from.
     fn cells_per_second(&self) -> f64;

@@ -115,6 +115,38 @@ pub trait Source<const D: usize>: Send {
     }
 }
 
+/// What sources of several times do together, each time with its weight: what they do is linear in the substances, so the results
+/// are mixed.
+pub(crate) fn blend_contents<S, const D: usize>(
+    sim: &mut S,
+    times: &[(f64, f64)],
+    emit: impl Fn(&mut S, f64),
+    substances: impl Fn(&mut S) -> &mut Vec<Substance<D>>,
+) {
+    if let &[(time, _)] = times {
+        return emit(sim, time);
+    }
+    let fields = |sim: &mut S| substances(sim).iter().map(|s| s.field.clone()).collect::<Vec<_>>();
+    let before = fields(sim);
+    let mut mixed: Vec<Field<D>> = Vec::new();
+    for &(time, weight) in times {
+        for (s, before) in substances(sim).iter_mut().zip(&before) {
+            s.field.copy_all(before);
+        }
+        emit(sim, time);
+        let (now, weight) = (fields(sim), weight as Real);
+        if mixed.is_empty() {
+            mixed = before.iter().map(|f| Field::like(f).expect("memory for a copy")).collect();
+        }
+        for (mixed, now) in mixed.iter_mut().zip(&now) {
+            mixed.par_rows(|row, out| out.iter_mut().zip(now.row(row)).for_each(|(out, v)| *out += weight * v));
+        }
+    }
+    for (s, mixed) in substances(sim).iter_mut().zip(&mut mixed) {
+        s.field.swap_values(mixed);
+    }
+}
+
 /// The same acceleration everywhere, such as gravity.
 #[derive(Clone, Copy, Debug)]
 pub struct Uniform<const D: usize>(pub [Real; D]);

@@ -6,6 +6,7 @@
 //! Differences from the papers: hot smoke rises (a sign), wind and cooling are exact in time, the pressure of the last
 //! step takes part in transport (second order in time), and the limit on the step knows how fast the flow may become.
 
+mod carried;
 mod obstacles;
 mod outside;
 pub(super) mod parts;

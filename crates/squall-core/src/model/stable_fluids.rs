@@ -3,6 +3,7 @@
 //! Transport follows a staggered field that is free of divergence to rounding ([`project`](mod@crate::project)); the
 //! velocities at the centres are what is transported.
 
+mod carried;
 mod outside;
 mod parts;
 

@@ -26,6 +26,7 @@
 //! | `metrics` | how well the target is met |
 //! | `outside` | what others see |
 
+mod carried;
 mod check;
 mod gather;
 mod goal;

@@ -7,6 +7,7 @@ mod common;
 mod confinement;
 mod flows;
 mod karman;
+mod loops;
 mod multigrid;
 mod noise;
 mod projection;

@@ -146,12 +146,21 @@ impl<const D: usize> Smoke<D> {
     /// Viscosity and diffusion, by small explicit steps.
     pub(super) fn diffuse(&mut self, dt: f64) {
         let start = Instant::now();
-        let Self { grid, velocity, substances, scratch, viscosity, .. } = self;
+        if self.viscosity > 0.0 {
+            let k = self.viscosity * dt / (self.grid.spacing[0] * self.grid.spacing[0]);
+            let spare = &mut self.scratch.as_mut().expect("allocated at the start").lend()[0];
+            self.velocity.iter_mut().for_each(|u| spread(u, k, spare));
+        }
+        self.timings.diffuse += start.elapsed().as_secs_f64();
+        self.diffuse_substances(dt);
+    }
+
+    /// Diffusion, by small explicit steps.
+    pub(super) fn diffuse_substances(&mut self, dt: f64) {
+        let start = Instant::now();
+        let Self { grid, substances, scratch, .. } = self;
         let spare = &mut scratch.as_mut().expect("allocated at the start").lend()[0];
         let per_cell = |k: f64| k * dt / (grid.spacing[0] * grid.spacing[0]);
-        if *viscosity > 0.0 {
-            velocity.iter_mut().for_each(|u| spread(u, per_cell(*viscosity), spare));
-        }
         for s in substances.iter_mut().filter(|s| s.diffusion > 0.0) {
             spread(&mut s.field, per_cell(s.diffusion), spare);
         }
