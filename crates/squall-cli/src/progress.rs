@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use squall::{Event, Observer};
+use squall::{Event, Observer, Preparation};
 
 use crate::Voice;
 use crate::output::seconds;
@@ -34,6 +34,8 @@ pub struct Progress {
     pace: f64,
     /// Cells of the last step.
     cells: u64,
+    /// Whether time so far went into what precedes the first frame.
+    prepared: bool,
 }
 
 impl Progress {
@@ -49,7 +51,7 @@ impl Progress {
             }
             _ => Form::Lines { next: Instant::now() + Duration::from_secs_f64(LINE_SECONDS) },
         };
-        Self { form, last: 0, frame_steps: 0, begun: Instant::now(), first: 0.0, pace: 0.0, cells: 0 }
+        Self { form, last: 0, frame_steps: 0, begun: Instant::now(), first: 0.0, pace: 0.0, cells: 0, prepared: false }
     }
 
     /// Removes the bar.
@@ -71,10 +73,30 @@ impl Progress {
     }
 
     fn step(&mut self, frame: u64, progress: f64, spent: f64, cells: u64) {
+        if std::mem::take(&mut self.prepared) {
+            self.begun = Instant::now();
+        }
         self.frame_steps += 1;
         self.pace = if self.pace == 0.0 { spent } else { 0.9 * self.pace + 0.1 * spent };
         self.cells = cells;
         self.advance(frame, (frame - 1) as f64 + progress);
+    }
+
+    /// Shows how far a loop is before its first frame.
+    fn prepare(&mut self, p: &Preparation) {
+        let share = p.done as f64 / p.of.max(1) as f64;
+        let left = self.begun.elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-9);
+        let left = if p.done == 0 { String::new() } else { format!(", {} left", seconds(left.ceil())) };
+        let status = format!("before the loop: {}, frame {}/{}{left}", p.doing, p.done, p.of);
+        match &mut self.form {
+            Form::Bar(bar) => bar.set_message(status),
+            Form::Lines { next } if Instant::now() >= *next => {
+                eprintln!("{status}");
+                *next = Instant::now() + Duration::from_secs_f64(LINE_SECONDS);
+            }
+            _ => {}
+        }
+        self.prepared = true;
     }
 
     /// Shows how far the run is.
@@ -112,6 +134,7 @@ impl Observer for Progress {
                     eprintln!("Going on after frame {frame}.");
                 }
             }
+            Event::Preparing(preparation) => self.prepare(preparation),
             Event::Step { step, frame, progress, seconds, report } => {
                 tracing::debug!(step, frame, dt = report.dt, cfl = report.cfl, divergence = report.relative_divergence);
                 self.step(*frame, *progress, *seconds, report.cells);

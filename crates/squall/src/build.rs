@@ -13,6 +13,7 @@ use squall_core::force::{
     Buoyancy, During, Emitter, Flicker, Force, Noise, NoiseField, Region, Source, Substance, Supply,
 };
 use squall_core::force::{Swirl, Uniform, Wind};
+use squall_core::looped::{self, Carries, Looped, Method};
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
 use squall_core::poisson::{Spectral, plan_kind};
 use squall_core::trace::Tracer;
@@ -57,17 +58,49 @@ pub struct Estimate {
 /// Builds the simulation that a setup describes.
 pub fn build(setup: &Setup) -> Result<Box<dyn Simulation>, BuildError> {
     match (setup.model, setup.dimensions()) {
-        (setup::Model::StableFluids, 2) => Ok(Box::new(stable_fluids::<2>(setup)?)),
-        (setup::Model::StableFluids, _) => Ok(Box::new(stable_fluids::<3>(setup)?)),
-        (setup::Model::Smoke, 2) => Ok(Box::new(smoke::smoke::<2>(setup)?)),
-        (setup::Model::Smoke, _) => Ok(Box::new(smoke::smoke::<3>(setup)?)),
-        (setup::Model::TargetSmoke, 2) => Ok(Box::new(target::target_smoke::<2>(setup)?)),
-        (setup::Model::TargetSmoke, _) => Ok(Box::new(target::target_smoke::<3>(setup)?)),
+        (setup::Model::StableFluids, 2) => Ok(whole(setup, stable_fluids::<2>(setup)?)),
+        (setup::Model::StableFluids, _) => Ok(whole(setup, stable_fluids::<3>(setup)?)),
+        (setup::Model::Smoke, 2) => Ok(whole(setup, smoke::smoke::<2>(setup)?)),
+        (setup::Model::Smoke, _) => Ok(whole(setup, smoke::smoke::<3>(setup)?)),
+        (setup::Model::TargetSmoke, 2) => Ok(whole(setup, target::target_smoke::<2>(setup)?)),
+        (setup::Model::TargetSmoke, _) => Ok(whole(setup, target::target_smoke::<3>(setup)?)),
     }
+}
+
+/// A simulation, or the loop that it becomes.
+fn whole(setup: &Setup, sim: impl Carries + 'static) -> Box<dyn Simulation> {
+    match loop_options(setup) {
+        Some(options) => Box::new(Looped::new(Box::new(sim), options)),
+        None => Box::new(sim),
+    }
+}
+
+fn loop_options(setup: &Setup) -> Option<looped::Options> {
+    let setup::Loop { start, overlap, rounds, even } = *setup.time.looped.as_ref()?;
+    // Smoke on its way to a target must not be parted from its flow.
+    let method = match setup.model {
+        setup::Model::TargetSmoke => Method::Mix,
+        setup::Model::StableFluids | setup::Model::Smoke => Method::Carry { rounds },
+    };
+    let (fps, frames) = (setup.time.fps, setup.time.frames);
+    Some(looped::Options { fps, start, frames, overlap, method, even_contrast: even })
+}
+
+/// What a loop keeps, in bytes.
+fn loop_bytes(setup: &Setup) -> u64 {
+    let Some(options) = loop_options(setup) else { return 0 };
+    let (flows, contents) = Looped::copies(&options);
+    let numbers = flows * setup.dimensions() as u64 + contents * setup.substances.len() as u64;
+    setup.cell_count().saturating_mul(4).saturating_mul(numbers)
 }
 
 /// What running a setup will take.
 pub fn estimate(setup: &Setup) -> Estimate {
+    let once = estimate_once(setup);
+    Estimate { bytes: once.bytes.saturating_add(loop_bytes(setup)), ..once }
+}
+
+fn estimate_once(setup: &Setup) -> Estimate {
     match (setup.model, setup.dimensions()) {
         (setup::Model::StableFluids, 2) => estimate_for::<2>(setup),
         (setup::Model::StableFluids, _) => estimate_for::<3>(setup),

@@ -30,3 +30,4 @@ pub use diagnostic::{Problem, SceneError};
 pub use run::{CancelToken, Event, Observer, RunError, RunOptions, Summary, run};
 pub use scene::Scene;
 pub use setup::Setup;
+pub use squall_core::looped::Preparation;

@@ -147,10 +147,10 @@ impl Painter {
     pub fn draw(&mut self, sim: &dyn Simulation, frame: u64) -> Result<Picture, RenderError> {
         if let Some(film) = &mut self.film {
             let volumes = film.volumes(sim);
-            return film.shoot(&volumes, sim.time(), frame).map(Picture::Film);
+            return film.shoot(&volumes, sim.scene_time(), sim.time(), frame).map(Picture::Film);
         }
         let mut image = self.draw_image(sim)?;
-        self.objects.draw(&mut image, sim.time());
+        self.objects.draw(&mut image, sim.scene_time());
         Ok(Picture::Screen(image))
     }
 

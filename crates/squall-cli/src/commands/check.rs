@@ -33,7 +33,8 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     if !voice.quiet {
         print(format!("{setup}\n# Pressure: {}: {}.\n", estimate.solver, estimate.why))?;
         print(format!("# Memory: about {told}, for {} fields of {} cells.\n", estimate.fields, setup.cell_count()))?;
-        print(format!("# Time: {frames} frames, {} s, at least {steps} steps.\n", setup.time.duration()))?;
+        let of = setup.time.looped.as_ref().map_or("", |_| " of a loop");
+        print(format!("# Time: {frames} frames{of}, {} s, at least {steps} steps.\n", setup.time.duration()))?;
         let disk = bytes(disk_needed(setup, frames.into()));
         print(format!("# Disk: about {disk} or more.\n"))?;
         print(format!("# {} is right.\n", loaded.name))?;
@@ -59,5 +60,5 @@ fn fewest_steps(setup: &Setup) -> u64 {
     let fastest = sides.chain(setup.sources.iter().filter_map(|s| s.velocity.as_ref())).map(cells_per_second);
     let by_speed = fastest.fold(0.0, f64::max) / setup.solver.cfl;
     let per_frame = by_speed.max(1.0 / setup.solver.max_dt) / setup.time.fps;
-    u64::from(setup.time.frames) * (per_frame.ceil() as u64).max(u64::from(setup.solver.steps_per_frame))
+    setup.time.simulated_frames() * (per_frame.ceil() as u64).max(u64::from(setup.solver.steps_per_frame))
 }

@@ -400,9 +400,10 @@ impl Looped {
         }
     }
 
-    /// When the next frame is due.
+    /// Seconds to the next frame, rounded as whoever asks for the time rounds it.
     fn left(&self) -> f64 {
-        (1.0 / self.options.fps - self.within).max(0.0)
+        let (frame, fps) = (self.frame as f64, self.options.fps);
+        ((frame + 1.0) / fps - (frame / fps + self.within)).max(0.0)
     }
 }
 
@@ -438,9 +439,10 @@ impl Simulation for Looped {
     }
 
     fn time(&self) -> f64 {
-        let left = self.preparation().map_or(0.0, |p| (p.of - p.done) as f64);
-        let shown = if self.stage == Stage::Play { self.frame as f64 } else { 0.0 };
-        (shown - left) / self.options.fps + self.within
+        match self.preparation() {
+            None => self.frame as f64 / self.options.fps + self.within,
+            Some(p) => (p.done as f64 - p.of as f64) / self.options.fps + self.within,
+        }
     }
 
     fn scene_time(&self) -> f64 {
@@ -463,6 +465,9 @@ impl Simulation for Looped {
     fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite> {
         self.unhide();
         let fps = self.options.fps;
+        // A whole frame is the same whole frame in every round.
+        let rest = 1.0 / fps - self.within;
+        let dt = if (dt - rest).abs() < 1e-9 / fps { rest } else { dt };
         let carries = self.stage != Stage::Simulate && self.options.method != Method::Mix;
         let report = if carries {
             let phase = self.phase;

@@ -91,13 +91,17 @@ impl FilmPainter {
         Volumes { substances: self.substances().map(volume).collect(), heat: self.heat().map(volume) }
     }
 
-    /// Takes the picture of a frame at a time, in seconds.
-    pub fn shoot(&mut self, volumes: &Volumes, time: f64, frame: u64) -> Result<Frame, RenderError> {
+    /// Takes the picture of a frame at a time, in seconds, with objects where they are at another: loops show moments that
+    /// lie elsewhere in the scene's own time.
+    pub fn shoot(&mut self, volumes: &Volumes, objects_at: f64, time: f64, frame: u64) -> Result<Frame, RenderError> {
         for (shape, _) in &mut self.objects {
-            shape.prepare(time);
+            shape.prepare(objects_at);
         }
-        let surfaces: Vec<ShapeSurface<'_>> =
-            self.objects.iter().map(|(shape, finish)| ShapeSurface { shape, time, finish: *finish }).collect();
+        let surfaces: Vec<ShapeSurface<'_>> = self
+            .objects
+            .iter()
+            .map(|(shape, finish)| ShapeSurface { shape, time: objects_at, finish: *finish })
+            .collect();
         let substances = volumes.substances.iter().zip(&self.shown);
         let scene = Scene {
             substances: substances

@@ -33,7 +33,10 @@ pub fn disk_needed(setup: &Setup, frames: u64) -> u64 {
     let movie = if setup.output.movie == Movie::None { 0 } else { pixels / 10 };
     let frame = (pixels / 4 + movie).saturating_add(raw_bytes(setup));
     // Two generations, packed: velocity twice, pressure and substances.
-    let state = setup.cell_count().saturating_mul(2 * setup.dimensions() as u64 + 1 + setup.substances.len() as u64);
+    let d = setup.dimensions() as u64;
+    // Loops keep the flow of every frame.
+    let flows = setup.time.looped.as_ref().map_or(0, |_| u64::from(setup.time.frames) * d);
+    let state = setup.cell_count().saturating_mul(2 * d + 1 + setup.substances.len() as u64 + flows);
     frame.saturating_mul(frames).saturating_add(state.saturating_mul(2))
 }
 

@@ -122,7 +122,7 @@ fn draw(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -> Re
     let substances = names.iter().map(|name| take(name)).collect::<Result<Vec<_>, _>>()?;
     let heat = painter.heat().map(str::to_owned).map(|name| take(&name)).transpose()?;
     let time = number as f64 / setup.time.fps;
-    let shot = painter.shoot(&Volumes { substances, heat }, time, number)?;
+    let shot = painter.shoot(&Volumes { substances, heat }, time, time, number)?;
     let (pixels, exr) = finish(setup, Picture::Film(shot));
     let fps = setup.time.fps;
     Ok(Frame { number, pixels, exr, volumes: Vec::new(), half: true, time, fps, fields: Vec::new() })

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use squall_core::looped::Preparation;
 use squall_core::{NotFinite, StepReport};
 use squall_io::{CheckpointError, FolderError, IoError, MovieError, OutputFolder};
 use squall_render::{Image, RenderError};
@@ -36,6 +37,8 @@ pub enum Event<'a> {
         /// What it did.
         report: &'a StepReport,
     },
+    /// A step was made before the first frame can begin: for loops.
+    Preparing(Preparation),
     /// A picture was drawn; it is not on disk yet.
     Picture {
         /// Which frame.

@@ -125,11 +125,34 @@ impl<'a> Simulator<'a> {
         if self.totals.steps == 0 && self.setup.time.include_start {
             self.show(0, observer)?;
         }
+        self.prepare(observer, cancel)?;
         for frame in self.frame + 1..=last {
             self.advance_to(frame, observer, cancel)?;
             self.show(frame, observer)?;
         }
         self.save(observer)
+    }
+
+    /// Makes the steps that lead to where the first frame can begin: for loops.
+    fn prepare(&mut self, observer: &mut dyn Observer, cancel: &CancelToken) -> Result<(), Stop> {
+        let solver = &self.setup.solver;
+        let share = 1.0 / (self.setup.time.fps * f64::from(solver.steps_per_frame));
+        let (mut done, mut steps) = (u64::MAX, 0);
+        while let Some(preparation) = self.sim.preparation() {
+            observer.event(&Event::Preparing(preparation));
+            (done, steps) = (preparation.done, if done == preparation.done { steps + 1 } else { 0 });
+            if cancel.is_cancelled() {
+                return Err(Stop::Cancelled);
+            }
+            if steps >= MAX_STEPS {
+                let cells_per_second = self.sim.cells_per_second();
+                return Err(RunError::TooManySteps { frame: done + 1, limit: MAX_STEPS, cells_per_second }.into());
+            }
+            let dt = self.sim.longest_step(solver.cfl).min(solver.max_dt).min(share);
+            self.step(dt, None, observer)?;
+            self.save_from_time_to_time(observer)?;
+        }
+        Ok(())
     }
 
     /// Makes the steps that lead to a frame. Their lengths depend on the state alone, so a run that was interrupted
@@ -150,21 +173,27 @@ impl<'a> Simulator<'a> {
             // At rest this is infinite: then the frame is one step.
             let by_speed = self.sim.longest_step(solver.cfl);
             let dt = next_dt(remaining, by_speed.min(solver.max_dt).min(share));
-            self.step(dt, frame, 1.0 - (remaining - dt) * self.setup.time.fps, observer)?;
+            self.step(dt, Some((frame, 1.0 - (remaining - dt) * self.setup.time.fps)), observer)?;
             if dt == remaining {
                 self.sim.snap_time(end);
                 return Ok(());
             }
-            let seconds = self.setup.output.checkpoint_seconds;
-            if seconds > 0.0 && self.saved.elapsed().as_secs_f64() >= seconds {
-                self.save(observer)?;
-            }
+            self.save_from_time_to_time(observer)?;
         }
         let cells_per_second = self.sim.cells_per_second();
         Err(RunError::TooManySteps { frame, limit: MAX_STEPS, cells_per_second }.into())
     }
 
-    fn step(&mut self, dt: f64, frame: u64, progress: f64, observer: &mut dyn Observer) -> Result<(), Stop> {
+    fn save_from_time_to_time(&mut self, observer: &mut dyn Observer) -> Result<(), Stop> {
+        let seconds = self.setup.output.checkpoint_seconds;
+        if seconds > 0.0 && self.saved.elapsed().as_secs_f64() >= seconds {
+            self.save(observer)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a step, on the way to a frame if any is in sight, of which it finishes a part.
+    fn step(&mut self, dt: f64, towards: Option<(u64, f64)>, observer: &mut dyn Observer) -> Result<(), Stop> {
         let start = Instant::now();
         let report = self.sim.step(dt)?;
         let seconds = start.elapsed().as_secs_f64();
@@ -178,7 +207,9 @@ impl<'a> Simulator<'a> {
         self.steps.row(step, row.into_iter().chain(r.mass.iter().copied()));
         let t = &report.timings;
         self.timings.row(step, [seconds, t.advect, t.force, t.diffuse, t.project, t.measure]);
-        observer.event(&Event::Step { step, frame, progress, seconds, report: &report });
+        if let Some((frame, progress)) = towards {
+            observer.event(&Event::Step { step, frame, progress, seconds, report: &report });
+        }
         let divergence = report.relative_divergence;
         // Also true for NaN.
         let small = divergence <= STRICT_DIVERGENCE || self.setup.model != Model::StableFluids;

@@ -3,6 +3,7 @@
 
 pub mod choices;
 mod film;
+mod looped;
 pub(crate) mod read;
 mod shapes;
 mod sides;
@@ -13,6 +14,7 @@ use choices::{
     AdvectWith, Advection, Diffusion, FadeLaw, Matching, Model, Movie, PictureMode, Solids, Splitting, Tracer,
 };
 pub use film::*;
+pub use looped::*;
 pub use read::{Named, NumberOrText, OneOrMany};
 use read::{Read, Reader, plain_key, read_keys, table};
 pub use shapes::*;
@@ -354,6 +356,8 @@ table! {
         frames: u64,
         /// Also write frame 0, the initial state. Default false.
         include_start: bool,
+        /// The run becomes a loop of so many frames, whose last leads into its first; it is made after `frames` frames.
+        r#loop: Loop,
     }
 
     /// What is written.

@@ -326,6 +326,21 @@ pub struct Time {
     pub frames: u32,
     /// Whether frame 0, the initial state, is written as well.
     pub include_start: bool,
+    /// What makes these frames a loop, if they are one.
+    pub looped: Option<Loop>,
+}
+
+/// How a run becomes a loop of [`Time::frames`] frames.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// Frames that pass before.
+    pub start: u32,
+    /// Frames over which the end goes over into the beginning.
+    pub overlap: u32,
+    /// How often smoke is carried around before it is shown, at most.
+    pub rounds: u32,
+    /// Whether every frame has the contrast of the first.
+    pub even: bool,
 }
 
 /// What is written.
@@ -447,9 +462,30 @@ impl Grid {
     }
 }
 
+impl Setup {
+    /// Whether what is carried ever leaves: through a side, by fading, or by being drawn off.
+    pub fn forgets(&self) -> bool {
+        let open = |side: &Side| matches!(side, Side::Open | Side::Inflow(_));
+        let leaves = self.grid.axes.iter().any(|axis| match axis {
+            Axis::Periodic => false,
+            Axis::Unbounded => true,
+            Axis::Bounded { lo, hi } => open(lo) || open(hi),
+        });
+        let fades = self.substances.iter().any(|s| s.dissipation > 0.0)
+            || self.smoke.as_ref().is_some_and(|s| s.fade > 0.0)
+            || self.sources.iter().any(|s| s.sink > 0.0);
+        leaves || fades
+    }
+}
+
 impl Time {
-    /// Seconds from the start to the last frame.
+    /// Seconds from the start to the last frame that is simulated.
     pub fn duration(&self) -> f64 {
-        f64::from(self.frames) / self.fps
+        self.simulated_frames() as f64 / self.fps
+    }
+
+    /// Frames that are simulated: more than are written, if they are a loop.
+    pub fn simulated_frames(&self) -> u64 {
+        u64::from(self.frames) + self.looped.as_ref().map_or(0, |l| u64::from(l.start) + u64::from(l.overlap))
     }
 }

@@ -100,6 +100,7 @@ impl Setup {
             picture,
             film,
         };
+        r.looped(file, &mut setup);
         setup.guide = r.guide(file, &setup);
         super::check::check(&setup, file, &mut r.problems);
         let budget = super::check::budget(&setup, file, &scene.sources);
@@ -399,11 +400,44 @@ impl Resolver<'_> {
     fn time(&mut self, file: &scene::SceneFile) -> Time {
         let default = scene::Time::default();
         let t = file.time.as_deref().unwrap_or(&default);
+        let include_start = t.include_start.as_deref().copied().unwrap_or(false);
+        if let (Some(given), Some(_), true) = (&t.include_start, &t.r#loop, include_start) {
+            self.problems
+                .error(given.span, "a loop has no frame 0: its last frame comes before its first", "not here")
+                .help("leave out `time.include_start` or `time.loop`");
+        }
         Time {
             fps: self.between(&t.fps, 0.001, 10_000.0, 30.0, "time.fps"),
             frames: self.count(&t.frames, 1, MAX_FRAMES, 90, "time.frames"),
-            include_start: t.include_start.as_deref().copied().unwrap_or(false),
+            include_start,
+            looped: None,
         }
+    }
+
+    /// The loop that the run becomes, if it does: then frames are its frames.
+    fn looped(&mut self, file: &scene::SceneFile, setup: &mut Setup) {
+        let default = scene::LoopTable::default();
+        let typed = file.time.as_deref().and_then(|t| t.r#loop.as_ref());
+        let (frames, table) = match typed.map(|l| &l.value) {
+            None => return,
+            Some(scene::Loop::Frames(frames)) => (Some(frames.clone()), &default),
+            Some(scene::Loop::Table(table)) => (table.frames.clone(), &**table),
+        };
+        if frames.is_none() {
+            self.problems
+                .error(typed.map(|l| l.span), "`time.loop` does not say how many frames", "of what length?")
+                .help("for example loop = { frames = 64 }");
+        }
+        let frames = self.count(&frames, 2, MAX_FRAMES, 64, "time.loop.frames");
+        let forgets = setup.forgets();
+        let rounds = if forgets { 4 } else { 0 };
+        let looped = Loop {
+            start: setup.time.frames,
+            overlap: self.count(&table.overlap, 1, frames.into(), frames.div_ceil(2), "time.loop.overlap"),
+            rounds: self.count(&table.rounds, 0, 100, rounds, "time.loop.rounds"),
+            even: table.even.as_deref().copied().unwrap_or(!forgets && setup.model != Model::TargetSmoke),
+        };
+        (setup.time.frames, setup.time.looped) = (frames, Some(looped));
     }
 }
 

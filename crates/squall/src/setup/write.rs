@@ -139,7 +139,13 @@ impl Setup {
         }
         writeln!(out, "steps_per_frame = {}", s.steps_per_frame)?;
         // Frames end steps, so their rate is part of the simulation.
-        writeln!(out, "\n[time]\nfps = {:?}", self.time.fps)
+        writeln!(out, "\n[time]\nfps = {:?}", self.time.fps)?;
+        let Some(Loop { start, overlap, rounds, even }) = &self.time.looped else { return Ok(()) };
+        let frames = self.time.frames;
+        writeln!(
+            out,
+            "frames = {start}\nloop = {{ frames = {frames}, overlap = {overlap}, rounds = {rounds}, even = {even} }}"
+        )
     }
 
     fn write_source(&self, out: &mut String, s: &Source) -> fmt::Result {
@@ -200,10 +206,13 @@ impl Setup {
     }
 
     fn write_run(&self, out: &mut String, whole: bool) -> fmt::Result {
-        if whole {
-            writeln!(out, "frames = {}", self.time.frames)?;
+        // The number of frames of a loop is a part of the simulation.
+        if self.time.looped.is_none() {
+            if whole {
+                writeln!(out, "frames = {}", self.time.frames)?;
+            }
+            writeln!(out, "include_start = {}", self.time.include_start)?;
         }
-        writeln!(out, "include_start = {}", self.time.include_start)?;
         let o = &self.output;
         let fields = o.fields.iter().map(|f| text(f)).collect::<Vec<_>>().join(", ");
         writeln!(out, "\n[output]\nwidth = {}", o.width)?;
