@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::field::Field;
-use crate::looped::Preparation;
+use crate::looped::{Preparation, Seam};
 use crate::model::target::Metrics;
 use crate::report::StepReport;
 use crate::volume::Volume;
@@ -34,6 +34,11 @@ pub trait Simulation: Send {
 
     /// What has to be done before the first frame, if anything: then steps lead to it, whatever the time says.
     fn preparation(&self) -> Option<Preparation> {
+        None
+    }
+
+    /// How well the loop that it became is closed; `None` where it is none, or not closed yet.
+    fn seam(&self) -> Option<Seam> {
         None
     }
 

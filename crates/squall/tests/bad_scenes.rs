@@ -117,6 +117,15 @@ cases!(boundary, GRID, {
     "outflow that nothing replaces" => "[boundary]\nx = { hi = { inflow = [0.5, 0.0] } }\n",
 });
 
+cases!(loops, SMOKE, {
+    "a loop of one frame" => "[time]\nloop = 1\n",
+    "a loop of no length" => "[time]\nloop = { overlap = 4 }\n",
+    "an overlap longer than the loop" => "[time]\nloop = { frames = 16, overlap = 17 }\n",
+    "a loop that is a word" => "[time]\nloop = \"yes\"\n",
+    "a key of loops misspelt" => "[time]\nloop = { frames = 16, overlaps = 4 }\n",
+    "a loop with a frame 0" => "[time]\nloop = 16\ninclude_start = true\n",
+});
+
 cases!(fluid_and_substances, SMOKE, {
     "negative viscosity" => "[fluid]\nviscosity = -0.1\n",
     "three velocities in 2D" => "[fluid]\nvelocity = [0.0, 0.0, 0.0]\n",

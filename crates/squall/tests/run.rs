@@ -127,3 +127,61 @@ fn a_run_without_checkpoints_begins_again_and_writes_the_same_bytes() {
     assert_eq!(go().resumed_from, None);
     assert!(first == folder.files("a"));
 }
+
+/// Dye that is fed and fades in a box that is stirred.
+const LOOP: &str = r#"
+[grid]
+cells = [24, 24]
+[boundary]
+x = "periodic"
+y = "periodic"
+[substance.dye]
+source = "8*exp(-((x - 0.5)^2 + (y - 0.5)^2)/0.02)"
+dissipation = 2.0
+[[force]]
+noise = { strength = 3.0, scale = 0.4, speed = 2.0 }
+[time]
+frames = 20
+loop = 16
+[output]
+width = 24
+fields = ["dye"]
+movie = "none"
+checkpoint_seconds = 0.001
+[picture]
+range = [0.0, 1.0]
+"#;
+
+#[test]
+fn a_loop_is_written_frame_by_frame_and_its_interruption_changes_nothing() {
+    let folder = Folder::new("loop");
+    let setup = Scene::parse("loop.toml", LOOP, &[]).unwrap().setup().unwrap().0;
+    let whole = folder.0.join("whole");
+    let mut prepared = 0;
+    let mut count = |event: &Event<'_>| prepared += usize::from(matches!(event, Event::Preparing(_)));
+    let summary = run(&setup, &options(&whole), &mut count, &CancelToken::default()).unwrap();
+    assert_eq!((summary.outcome, summary.frames), (Outcome::Done, 16));
+    let seam = summary.seam.expect("a loop has a seam");
+    assert!(seam.flow <= 1.0 && seam.contents <= 1.0, "{seam:?}");
+    assert!(prepared > 20 + 16 + 8, "frames before the loop are told of: {prepared}");
+
+    // Stopped in the middle of the preparation, and again among the frames.
+    let parts = folder.0.join("parts");
+    for stop in [30, prepared - 25] {
+        let cancel = CancelToken::default();
+        let mut steps = 0;
+        let mut watch = |event: &Event<'_>| {
+            steps += usize::from(matches!(event, Event::Preparing(_) | Event::Step { .. }));
+            if steps == stop {
+                cancel.cancel();
+            }
+        };
+        assert_eq!(run(&setup, &options(&parts), &mut watch, &cancel).unwrap().outcome, Outcome::Cancelled);
+    }
+    run(&setup, &options(&parts), &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap();
+    assert!(folder.files("whole") == folder.files("parts"), "the same bytes");
+
+    // The file says the same again.
+    let text = std::fs::read_to_string(whole.join("scene.toml")).unwrap();
+    assert_eq!(Scene::parse("again.toml", &text, &[]).unwrap().setup().unwrap().0, setup);
+}

@@ -205,6 +205,13 @@ fn describe(s: &Summary, plot: Option<&Path>) -> String {
                 &format!("{}: {:.6} at first, {:.6} at last ({percent:+.2} %).\n", mass.name, mass.first, mass.last);
         }
     }
+    if let Some(seam) = &s.seam {
+        text += &format!(
+            "The loop: from its last frame to its first the flow changes by {:.2} and what it carries by {:.2} of the usual \
+             change from frame to frame.\n",
+            seam.flow, seam.contents
+        );
+    }
     if let Some(peak) = s.peak_memory {
         text += &format!("At most {} of memory.\n", bytes(peak));
     }

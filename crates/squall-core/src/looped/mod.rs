@@ -97,6 +97,17 @@ pub struct Preparation {
     pub doing: &'static str,
 }
 
+/// How well a loop is closed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seam {
+    /// How often its contents were carried around until they came back to themselves.
+    pub rounds: u32,
+    /// The change of the flow from the last frame to the first, over the median change between neighbours.
+    pub flow: f64,
+    /// The same for the substance for which it is largest.
+    pub contents: f64,
+}
+
 /// What happens in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -312,15 +323,24 @@ impl Looped {
         self.last = Snapshot::default();
         self.stage = Stage::Approach;
         if self.options.method != Method::Mix {
-            let next = |k: usize| &self.flows[(k + 1) % self.flows.len()];
-            let flow = self.flows.iter().enumerate().map(|(k, flow)| flow.distance(next(k)));
-            let all: Vec<f64> = flow.chain(self.jumps.iter().copied()).collect();
-            let rows: Vec<_> = all.chunks_exact(self.flows.len()).map(|jumps| (jumps, median(jumps))).collect();
-            let score = |k: u64| rows.iter().map(|(jumps, usual)| jumps[k as usize] / usual).fold(0.0, f64::max);
+            let rows = self.relative_jumps();
+            let score = |k: u64| rows.iter().map(|jumps| jumps[k as usize]).fold(0.0, f64::max);
             let places = self.overlap()..self.frames();
             self.first = places.min_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(self.overlap());
         }
         self.approached();
+    }
+
+    /// How far the flow, and each substance, moves from each frame to the next, over the median of that.
+    fn relative_jumps(&self) -> Vec<Vec<f64>> {
+        let next = |k: usize| &self.flows[(k + 1) % self.flows.len()];
+        let flow = self.flows.iter().enumerate().map(|(k, flow)| flow.distance(next(k)));
+        let all: Vec<f64> = flow.chain(self.jumps.iter().copied()).collect();
+        let relative = |jumps: &[f64]| {
+            let usual = median(jumps).max(f64::MIN_POSITIVE);
+            jumps.iter().map(|jump| jump / usual).collect()
+        };
+        all.chunks_exact(self.flows.len()).map(relative).collect()
     }
 
     /// How far the smoke moved from the frame before.
@@ -451,6 +471,16 @@ impl Simulation for Looped {
 
     fn preparation(&self) -> Option<Preparation> {
         Looped::preparation(self)
+    }
+
+    fn seam(&self) -> Option<Seam> {
+        if self.stage != Stage::Play || self.options.method == Method::Mix {
+            return None;
+        }
+        let jumps = self.relative_jumps();
+        let at = |jumps: &Vec<f64>| jumps[(self.first % self.frames()) as usize];
+        let contents = jumps[1..].iter().map(at).fold(0.0, f64::max);
+        Some(Seam { rounds: self.rounds, flow: at(&jumps[0]), contents })
     }
 
     fn cells_per_second(&self) -> f64 {

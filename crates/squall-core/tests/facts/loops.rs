@@ -157,6 +157,8 @@ fn assert_seamless(what: &str, pictures: &[Picture], deviation: f64) {
 #[test]
 fn a_plume_in_a_box_loops() {
     let mut sim = prepared(Box::new(plume::<2>(false)), options(36, 32));
+    let seam = sim.seam().unwrap();
+    assert!(seam.flow <= 1.0 && seam.contents <= 1.0 && seam.rounds >= 1, "{seam:?}");
     assert_seamless("plume", &play(&mut sim, 32), 0.05);
 }
 

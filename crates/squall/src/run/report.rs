@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use squall_core::looped::Preparation;
+use squall_core::looped::{Preparation, Seam};
 use squall_core::{NotFinite, StepReport};
 use squall_io::{CheckpointError, FolderError, IoError, MovieError, OutputFolder};
 use squall_render::{Image, RenderError};
@@ -136,6 +136,8 @@ pub struct Summary {
     pub largest_divergence: f64,
     /// How much of each substance there was; empty if no step was made.
     pub masses: Vec<Mass>,
+    /// How well the loop is closed, if the run made one.
+    pub seam: Option<Seam>,
     /// The folder of the output.
     pub folder: PathBuf,
     /// The movie, if there is one.
@@ -157,6 +159,7 @@ impl Summary {
             ns_per_cell_step: 0.0,
             largest_divergence: 0.0,
             masses: Vec::new(),
+            seam: None,
             folder: folder.path().to_owned(),
             movie: None,
             peak_memory: None,

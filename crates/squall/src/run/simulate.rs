@@ -317,6 +317,7 @@ impl<'a> Simulator<'a> {
             summary.seconds_per_step = self.seconds_stepping / self.steps_here as f64;
             summary.ns_per_cell_step = 1e9 * self.seconds_stepping / self.cell_steps.max(1) as f64;
         }
+        summary.seam = self.sim.seam();
         summary.largest_divergence = self.totals.divergence;
         let masses = self.setup.substances.iter().zip(self.totals.first_mass.iter().zip(&self.totals.last_mass));
         summary.masses = masses.map(|(s, (&first, &last))| Mass { name: s.name.clone(), first, last }).collect();
