@@ -17,5 +17,6 @@ mod solids;
 mod solids_smoke;
 mod spectral;
 mod target;
+mod texture;
 mod tiles;
 mod transport;
