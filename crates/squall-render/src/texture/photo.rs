@@ -47,7 +47,7 @@ struct Painter {
 }
 
 /// Sizes of stones from one side of the picture to the other.
-const STONES: i32 = 9;
+const STONES: i32 = 11;
 
 const PLANKS: f64 = 5.0;
 const MOSAIC: f64 = 20.0;
@@ -127,7 +127,7 @@ impl Painter {
         let vein = smooth(0.02, 0.0, self.medium.at([p[0] + own, p[1]]).abs() - 0.01)
             * (random(stone.cell, 23) - 0.55).max(0.0);
         let speckle = 1.0 + 0.22 * self.speckles.at(p) + 0.15 * self.medium.at([p[0] + own, p[1] + own]);
-        let color = mix(color.map(|c| c * speckle), [0.85, 0.82, 0.76], 1.2 * vein);
+        let color = mix(color.map(|c| 0.85 * c * speckle), [0.75, 0.72, 0.66], 0.5 * vein);
         // A dome, lit from the upper left; p goes down.
         let dome = 1.0 - stone.rim.powi(3);
         let slope = stone.rim * stone.rim * 1.1;
@@ -225,13 +225,14 @@ fn drops() -> Vec<([f64; 2], f64, Rgb)> {
         // Evenly spread, a little uneven.
         let even = [0.754_877_7, 0.569_840_3].map(|step| (f64::from(n) * step).fract());
         let place = std::array::from_fn(|a| even[a] + 0.05 * f64::from(random([n], 51 + a as u32)));
-        let shrink = 1.0 - 0.6 * f64::from(n) / f64::from(DROPS);
-        (place, (0.03 + 0.045 * f64::from(random([n], 55))) * shrink, COLORS[n as usize % COLORS.len()])
+        let color = (random([n], 57) * COLORS.len() as f32) as usize % COLORS.len();
+        let shrink = 1.0 - 0.65 * f64::from(n) / f64::from(DROPS);
+        (place, (0.035 + 0.055 * f64::from(random([n], 55))) * shrink, COLORS[color])
     };
     (0..DROPS).map(drop).collect()
 }
 
-const DROPS: i32 = 190;
+const DROPS: i32 = 260;
 
 #[cfg(test)]
 mod tests {
