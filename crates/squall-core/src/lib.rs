@@ -72,6 +72,7 @@
 //! | [`poisson`], [`diffuse`], [`mod@project`] | direct solvers, diffusion, the divergence-free part of a field |
 //! | [`force`], [`shape`] | what acts on a fluid, what is inside of what |
 //! | [`solid`] | obstacles: open parts of faces, flow and smoke around them |
+//! | [`texture`] | coordinates that the flow carries, for patterns painted on it |
 //! | [`model`] | whole time steps |
 //! | [`looped`], [`snapshot`] | frames whose last leads into the first; fields at one moment |
 //! | [`clock`], [`report`], [`sim`], [`volume`] | time, what happened, what others see |
@@ -96,6 +97,7 @@ pub mod shape;
 pub mod sim;
 pub mod snapshot;
 pub mod solid;
+pub mod texture;
 pub mod trace;
 pub mod volume;
 
@@ -109,4 +111,5 @@ pub use layout::{HALO, Layout, Row};
 pub use report::{SolveReport, StepReport, Timings};
 pub use shape::Shape;
 pub use sim::{FieldInfo, NotFinite, Simulation, StateVisitor};
+pub use texture::TextureCoordinates;
 pub use volume::Volume;

@@ -74,6 +74,12 @@ pub trait Simulation: Send {
         true
     }
 
+    /// What each of the sets of texture coordinates (the fields `texture_0` to `texture_2`) counts now; `None` where there are
+    /// none.
+    fn texture_weights(&self) -> Option<[f64; 3]> {
+        None
+    }
+
     /// How well smokes meet their targets as they are now; `None` where there are no targets.
     fn match_report(&mut self) -> Option<MatchReport> {
         None

@@ -48,7 +48,7 @@ pub fn draw_layers(
     };
     let rates: Vec<Rgb> = layers.iter().map(rate).collect();
     let thickness = if relief == 0.0 { vec![] } else { total_thickness(layers, &amounts) };
-    let relief = Relief::new(&thickness, width, height, relief);
+    let relief = Relief::new(&thickness, width, height, relief).wrapping(first.amount.wraps);
 
     Ok(Image::draw(width, height, |y, row| {
         let ground = background.row(y, height);

@@ -5,6 +5,7 @@
 //! | [`map`] | one field through a [`ColorMap`] |
 //! | [`layers`] | several substances at once: glowing light or ink on paper |
 //! | [`volume`] | three-dimensional smoke and fire, lit and shadowed |
+//! | [`texture`] | patterns that a fluid carries along, in 2D and 3D |
 //! | [`film`] | sparse smoke and fire with objects, cameras, several lights |
 //! | [`derived`] | fields to draw that are made from velocity: vorticity, speed |
 //!
@@ -24,6 +25,7 @@ pub mod map;
 pub mod plane;
 mod relief;
 mod resample;
+pub mod texture;
 pub mod volume;
 
 pub use color::{Background, Rgb};
@@ -32,4 +34,5 @@ pub use image::Image;
 pub use layers::{Layer, Mixing, draw_layers};
 pub use map::{MapStyle, Range, draw_map};
 pub use plane::{Plane, RenderError};
+pub use texture::{Bitmap, Pattern, Photo, Texture};
 pub use volume::{Flame, SmokeStyle, View, Volume, draw_volume, march_volume};

@@ -70,7 +70,7 @@ pub fn draw_map(plane: &Plane<'_>, width: usize, style: &MapStyle) -> Result<Ima
     let empty = if diverging && hi <= lo { 0.5 } else { 0.0 };
 
     let values = resample(plane, width, height);
-    let relief = Relief::new(&values, width, height, style.relief * scale);
+    let relief = Relief::new(&values, width, height, style.relief * scale).wrapping(plane.wraps);
     Ok(Image::draw(width, height, |y, row| {
         let line = &values[y * width..][..width];
         for (x, (pixel, &v)) in row.iter_mut().zip(line).enumerate() {

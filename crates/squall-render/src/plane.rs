@@ -86,13 +86,19 @@ pub struct Plane<'a> {
     pub(crate) values: &'a [f32],
     pub(crate) cells: [usize; 2],
     pub(crate) spacing: [f64; 2],
+    pub(crate) wraps: [bool; 2],
 }
 
 impl<'a> Plane<'a> {
     /// `spacing` is the size of a cell along x and y: it decides the aspect of the picture.
     pub fn new(values: &'a [f32], cells: [usize; 2], spacing: [f64; 2]) -> Result<Self, RenderError> {
         check(values, &cells, &spacing)?;
-        Ok(Self { values, cells, spacing })
+        Ok(Self { values, cells, spacing, wraps: [false; 2] })
+    }
+
+    /// The same field, repeating along these axes: between its last cell and its first it goes on, and so do pictures.
+    pub fn wrapping(self, wraps: [bool; 2]) -> Self {
+        Self { wraps, ..self }
     }
 
     /// The size of a picture that is `width` pixels wide: cells keep their shape, and both numbers are even, as

@@ -5,6 +5,7 @@ pub struct Relief<'a> {
     height: &'a [f32],
     width: usize,
     rows: usize,
+    wraps: [bool; 2],
     // Pixels per unit of height; 0 draws flat.
     scale: f32,
 }
@@ -17,7 +18,12 @@ impl<'a> Relief<'a> {
     /// twelfth of the picture's width.
     pub fn new(height: &'a [f32], width: usize, rows: usize, strength: f32) -> Self {
         let scale = strength * width as f32 / 12.0;
-        Self { height, width, rows, scale: if scale.is_finite() { scale } else { 0.0 } }
+        Self { height, width, rows, wraps: [false; 2], scale: if scale.is_finite() { scale } else { 0.0 } }
+    }
+
+    /// The same, going on at opposite edges along these axes.
+    pub fn wrapping(self, wraps: [bool; 2]) -> Self {
+        Self { wraps, ..self }
     }
 
     /// A colour in the light of its place. Flat places keep their colour.
@@ -28,10 +34,17 @@ impl<'a> Relief<'a> {
         }
         let at = |x: usize, y: usize| self.height[y * self.width + x];
         // Differences over two pixels, over one at the edges; y is up.
-        let (left, right) = (x.saturating_sub(1), (x + 1).min(self.width - 1));
-        let (above, below) = (y.saturating_sub(1), (y + 1).min(self.rows - 1));
-        let along_x = self.scale * (at(right, y) - at(left, y)) / (right - left).max(1) as f32;
-        let along_y = self.scale * (at(x, above) - at(x, below)) / (below - above).max(1) as f32;
+        let beside = |i: usize, n: usize, wraps: bool| match wraps {
+            true => ((i + n - 1) % n, (i + 1) % n, 2.0),
+            false => {
+                let (low, high) = (i.saturating_sub(1), (i + 1).min(n - 1));
+                (low, high, (high - low).max(1) as f32)
+            }
+        };
+        let (left, right, across) = beside(x, self.width, self.wraps[0]);
+        let (above, below, down) = beside(y, self.rows, self.wraps[1]);
+        let along_x = self.scale * (at(right, y) - at(left, y)) / across;
+        let along_y = self.scale * (at(x, above) - at(x, below)) / down;
         let length = (1.0 + along_x * along_x + along_y * along_y).sqrt();
         let facing = (LIGHT[2] - along_x * LIGHT[0] - along_y * LIGHT[1]) / length;
         // Next to a value that is not finite there is no slope.

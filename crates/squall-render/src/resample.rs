@@ -9,7 +9,8 @@ use rayon::prelude::*;
 /// weighs every cell by the area that it shares with the pixel. Values that are not finite stay so.
 pub fn resample(plane: &Plane<'_>, width: usize, height: usize) -> Vec<f32> {
     let [nx, ny] = plane.cells;
-    let (across, down) = (taps(nx, width), taps(ny, height));
+    let [wraps_x, wraps_y] = plane.wraps;
+    let (across, down) = (taps(nx, width, wraps_x), taps(ny, height, wraps_y));
     let mut wide = vec![0.0; width * ny];
     wide.par_chunks_mut(width).zip(plane.values.par_chunks(nx)).for_each(|(out, row)| {
         for (value, tap) in out.iter_mut().zip(&across) {
@@ -32,13 +33,16 @@ enum Tap {
     Average(usize, Vec<f32>),
 }
 
-fn taps(cells: usize, pixels: usize) -> Vec<Tap> {
+fn taps(cells: usize, pixels: usize, wraps: bool) -> Vec<Tap> {
     let cells_per_pixel = cells as f64 / pixels as f64;
     let cubic = |pixel: usize| {
         let x = (pixel as f64 + 0.5) * cells_per_pixel - 0.5;
         let base = x.floor();
         let t = (x - base) as f32;
-        let cell = |offset: f64| (base + offset).clamp(0.0, (cells - 1) as f64) as usize;
+        let cell = |offset: f64| match wraps {
+            true => (base + offset).rem_euclid(cells as f64) as usize,
+            false => (base + offset).clamp(0.0, (cells - 1) as f64) as usize,
+        };
         let weights = [
             0.5 * t * (-1.0 + t * (2.0 - t)),
             0.5 * (2.0 + t * t * (3.0 * t - 5.0)),
@@ -118,6 +122,27 @@ mod tests {
             let pixels = resample(&plane, 157, 4);
             assert!(pixels[..157].is_sorted());
             assert!(pixels.iter().all(|v| (values[0]..=values[15]).contains(v)));
+        }
+    }
+
+    #[test]
+    fn a_field_that_repeats_is_enlarged_without_a_seam() {
+        // Moving the field by some cells moves the picture by as many pixels, across its edges.
+        let (n, zoom, by) = (8, 5, 3);
+        let values: Vec<f32> = (0..n * n).map(|i| ((i * 37) % 11) as f32).collect();
+        let moved: Vec<f32> = (0..n * n).map(|i| values[(i / n + by) % n * n + (i % n + by) % n]).collect();
+        let draw = |v: &[f32]| {
+            let plane = Plane::new(v, [n, n], [1.0; 2]).unwrap().wrapping([true; 2]);
+            resample(&plane, n * zoom, n * zoom)
+        };
+        let (a, b) = (draw(&values), draw(&moved));
+        let size = n * zoom;
+        for y in 0..size {
+            for x in 0..size {
+                let there = (y + size - by * zoom) % size * size + (x + by * zoom) % size;
+                // Places within cells are rounded at different numbers.
+                assert!((b[y * size + x] - a[there]).abs() < 1e-4, "{x} {y}");
+            }
         }
     }
 

@@ -12,12 +12,12 @@ use squall_core::diffuse::DiffusionScheme;
 use squall_core::force::{
     Buoyancy, During, Emitter, Flicker, Force, Noise, NoiseField, Region, Source, Substance, Supply,
 };
-use squall_core::force::{Swirl, Uniform, Wind};
+use squall_core::force::{Stir, Stroke, Swirl, Uniform, Wind};
 use squall_core::looped::{self, Carries, Looped, Method};
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
 use squall_core::poisson::{Spectral, plan_kind};
 use squall_core::trace::Tracer;
-use squall_core::{At, Axis, End, Ends, Field, Grid, Layout, OutOfMemory, Side, Simulation};
+use squall_core::{At, Axis, End, Ends, Field, Grid, Layout, OutOfMemory, Side, Simulation, TextureCoordinates};
 
 use crate::setup::{self, Formula, Setup};
 use effects::{ExpressionForce, ExpressionSource, Noises, fill};
@@ -119,7 +119,7 @@ fn estimate_for<const D: usize>(setup: &Setup) -> Estimate {
     let options = options(setup);
     let lifts = (0..D).filter(|&a| setup.fluid.viscosity > 0.0 && prescribes(grid.velocity_ends(a))).count()
         + setup.substances.iter().filter(|s| s.diffusion > 0.0 && prescribes(substance_ends::<D>(setup, s))).count();
-    let fields = StableFluids::<D>::fields_needed(options, setup.substances.len()) + lifts;
+    let fields = StableFluids::<D>::fields_needed(options, setup.substances.len()) + lifts + texture_fields::<D>(setup);
     let bytes = (fields as u64)
         .saturating_mul(Layout::<D>::bytes(grid.cells))
         .saturating_add(Spectral::<D>::estimate_bytes(grid.cells))
@@ -150,6 +150,13 @@ fn picture_bytes(setup: &Setup) -> u64 {
         setup::Show::Substances => setup.substances.len() as u64,
         setup::Show::Substance(_) | setup::Show::Pressure => 1,
         setup::Show::Speed | setup::Show::Vorticity => d as u64 + 1,
+        // The coordinates.
+        setup::Show::Texture => 6,
+    };
+    // In 3D what is shown becomes finer; displacements are copied.
+    let shown = match &setup.texture {
+        Some(t) if d == 3 => shown * u64::from(t.refine).pow(3) + 9,
+        _ => shown,
     };
     let light = if d == 3 { cells.saturating_mul(4) } else { 0 };
     shown.saturating_mul(cells).saturating_mul(4).saturating_add(light)
@@ -197,8 +204,23 @@ fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, Build
     for (a, formula) in setup.fluid.velocity.iter().enumerate() {
         sim.set_velocity_component(a, |field| fill(field, &grid, formula, &noises));
     }
+    sim.texture = texture(setup, &grid, &Layout::dense(grid.cells))?;
     sim.start()?;
     Ok(sim)
+}
+
+/// Coordinates of what is painted on the fluid, if anything is.
+fn texture<const D: usize>(
+    setup: &Setup,
+    grid: &Grid<D>,
+    layout: &Layout<D>,
+) -> Result<Option<TextureCoordinates<D>>, OutOfMemory> {
+    setup.texture.as_ref().map(|t| TextureCoordinates::new(grid, layout, t.period)).transpose()
+}
+
+/// How many fields these take.
+fn texture_fields<const D: usize>(setup: &Setup) -> usize {
+    setup.texture.as_ref().map_or(0, |_| TextureCoordinates::<D>::fields(setup.grid.is_unbounded()))
 }
 
 fn vector<const D: usize>(values: &[f64]) -> [f64; D] {
@@ -319,6 +341,13 @@ fn force<const D: usize>(
             field: NoiseField::swirls(grid, *scale, 1.0 / speed.max(1e-9), seed(setup, 1, i)),
             strength: *strength as f32,
             substance: *substance,
+        }),
+        K::Stir { path, times, looped, radius, rate, rods, apart } => Box::new(Stir {
+            stroke: Stroke::new(path.iter().map(|p| vector(p)).collect(), times.clone(), *looped),
+            start: setup.forces[i].active.from,
+            others: (1..*rods).map(|k| std::array::from_fn(|a| f64::from(k) * apart[a])).collect(),
+            radius: *radius,
+            rate: *rate,
         }),
         K::Expression(components) => Box::new(ExpressionForce::new(setup, components, noises)),
     }

@@ -53,6 +53,11 @@ const ALL: &[GalleryScene] = scenes! {
     "logo_reveal"
     "words"
     "formed_knot"
+    "marbled_paper"
+    "coffee_and_milk"
+    "lava_lamp"
+    "stirred_pebbles"
+    "billows"
 };
 
 /// To add a file that a scene names, put it into a folder of `scenes/` and its path here.

@@ -24,6 +24,7 @@ pub mod scene;
 pub mod schema;
 pub mod setup;
 pub mod target;
+pub mod texture;
 
 pub use assets::Assets;
 pub use diagnostic::{Problem, SceneError};

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | a substance | through the colour map; with `mode = "ink"`, in its own colour on the background | `smoke` and `grey`: lit smoke; other maps: it glows in the colours of the map |
 //! | `substances` | all in their colours, as light or as ink | the sum of all, in their mean colour weighted by mass |
+//! | `texture` | what is painted on the fluid, in its own colours or through the colour map | |
 //! | speed, vorticity, pressure | through the colour map | glowing; vorticity and pressure by their size |
 //!
 //! 3D scenes with a camera are drawn by [`FilmPainter`] instead.
@@ -16,11 +17,13 @@ use squall_render::color::from_srgb8;
 use squall_render::derived::{curl_magnitude, speed, vorticity};
 use squall_render::film::{Frame, Tone};
 use squall_render::map::Range;
-use squall_render::{Background, ColorMap, Flame, Image, Layer, MapStyle, Mixing, Plane, RenderError, Rgb};
+use squall_render::texture::flat::{self, Pixelated};
+use squall_render::{Background, ColorMap, Flame, Image, Layer, MapStyle, Mixing, Plane, RenderError, Rgb, Texture};
 use squall_render::{SmokeStyle, View, Volume, draw_layers, draw_map, draw_volume};
 
 use crate::build::BuildError;
-use crate::setup::{self, PictureMode, Setup, Show};
+use crate::setup::{self, Axis, PictureMode, Setup, Show};
+use crate::texture::{FlatCoordinates, texture};
 pub use film::{FilmPainter, Volumes};
 use objects::FlatObjects;
 
@@ -69,6 +72,10 @@ pub struct Painter {
     size: f32,
     map: ColorMap,
     seen: [f64; 2],
+    /// What is painted on a 2D fluid.
+    texture: Option<Texture<2>>,
+    /// Whether pictures go on at opposite edges, along x and y.
+    wraps: [bool; 2],
 }
 
 /// A finished picture.
@@ -133,6 +140,8 @@ impl Painter {
             picture: setup.picture.clone(),
             map: color_map(&setup.picture.map)?,
             seen: [0.0; 2],
+            texture: if setup.dimensions() == 2 { texture::<2>(setup) } else { None },
+            wraps: [0, 1].map(|a| setup.grid.axes[a] == Axis::Periodic),
         })
     }
 
@@ -161,6 +170,7 @@ impl Painter {
             Show::Speed => return self.draw_scalar(sim, "speed"),
             Show::Vorticity => return self.draw_scalar(sim, "vorticity"),
             Show::Pressure => return self.draw_scalar(sim, "pressure"),
+            Show::Texture => return self.draw_texture(sim),
         };
         match (&self.picture.show, self.picture.mode, sim.cells().len()) {
             (Show::Substance(one), PictureMode::Emission, 2) => {
@@ -206,6 +216,14 @@ impl Painter {
         }
         let values = scalar(sim, name);
         let range = self.range(&values);
+        match self.detailed(sim, name, &values)? {
+            Some(pixels) => self.draw_plane(&pixels.plane()?, range),
+            None => self.draw_plane(&self.plane(sim, &values)?, range),
+        }
+    }
+
+    /// One field through the colour map.
+    fn draw_plane(&self, plane: &Plane<'_>, range: Range) -> Result<Image, RenderError> {
         // Twice as bright: what was half way is at the end.
         let exposure = self.picture.exposure as f32;
         let range = match self.map.is_diverging() {
@@ -214,11 +232,45 @@ impl Painter {
         };
         let relief = self.picture.relief as f32;
         let style = MapStyle { map: self.map.clone(), range, gamma: 1.0 / self.picture.gamma as f32, relief };
-        draw_map(&plane(sim, &values)?, self.width, &style)
+        draw_map(plane, self.width, &style)
+    }
+
+    /// What is painted on the fluid.
+    fn draw_texture(&mut self, sim: &dyn Simulation) -> Result<Image, RenderError> {
+        // A setup that shows a texture has one.
+        let (Some(texture), Some(now)) = (&self.texture, FlatCoordinates::of(sim)) else {
+            return self.draw_scalar(sim, "speed");
+        };
+        let coordinates = now.planes(|values| self.plane(sim, values))?;
+        if texture.pattern.is_colored() {
+            return flat::draw_texture(texture, &coordinates, self.width, self.picture.exposure as f32);
+        }
+        let mut pixels = flat::amounts(texture, &coordinates, self.width)?;
+        let range = self.range(pixels.values_mut());
+        self.draw_plane(&pixels.plane()?, range)
+    }
+
+    /// The values of a substance at every pixel, with the detail of the texture; `None` if it has none.
+    fn detailed(&self, sim: &dyn Simulation, name: &str, values: &[f32]) -> Result<Option<Pixelated>, RenderError> {
+        let Some(texture) = self.texture.as_ref().filter(|t| t.strength > 0.0) else { return Ok(None) };
+        let (true, Some(now)) = (self.names.iter().any(|n| n == name), FlatCoordinates::of(sim)) else {
+            return Ok(None);
+        };
+        let coordinates = now.planes(|values| self.plane(sim, values))?;
+        flat::detailed(texture, &coordinates, &self.plane(sim, values)?, self.width).map(Some)
+    }
+
+    fn plane<'a>(&self, sim: &dyn Simulation, values: &'a [f32]) -> Result<Plane<'a>, RenderError> {
+        let (n, (_, h)) = (sim.cells(), sim.placement());
+        Ok(Plane::new(values, [n[0], n[1]], [h[0], h[1]])?.wrapping(self.wraps))
     }
 
     fn draw_substances(&mut self, sim: &dyn Simulation, shown: &[usize]) -> Result<Image, RenderError> {
         let amounts: Vec<Vec<f32>> = shown.iter().map(|&i| self.amounts(sim, &self.names[i].clone())).collect();
+        let mut fine = Vec::with_capacity(shown.len());
+        for (amount, &i) in amounts.iter().zip(shown) {
+            fine.push(self.detailed(sim, &self.names[i], amount)?);
+        }
         let p = &self.picture;
         // An amount of 1 glows at nine tenths of its colour, and as ink has just its colour.
         let (mixing, strength) = match p.mode {
@@ -226,8 +278,9 @@ impl Painter {
             PictureMode::Ink => (Mixing::Ink, p.opacity),
         };
         let mut layers = Vec::new();
-        for (amount, &i) in amounts.iter().zip(shown) {
-            layers.push(Layer { amount: plane(sim, amount)?, color: self.colors[i], strength: strength as f32 });
+        for ((amount, fine), &i) in amounts.iter().zip(&fine).zip(shown) {
+            let amount = fine.as_ref().map_or_else(|| self.plane(sim, amount), Pixelated::plane)?;
+            layers.push(Layer { amount, color: self.colors[i], strength: strength as f32 });
         }
         draw_layers(&layers, self.width, mixing, self.background(), p.relief as f32)
     }
@@ -290,11 +343,6 @@ impl Painter {
 /// A scalar field; a setup names only fields that exist.
 fn scalar(sim: &dyn Simulation, name: &str) -> Vec<f32> {
     read_field(sim, name).map_or_else(Vec::new, |field| field.values)
-}
-
-fn plane<'a>(sim: &dyn Simulation, values: &'a [f32]) -> Result<Plane<'a>, RenderError> {
-    let (n, (_, h)) = (sim.cells(), sim.placement());
-    Plane::new(values, [n[0], n[1]], [h[0], h[1]])
 }
 
 fn volume<'a>(sim: &dyn Simulation, values: &'a [f32]) -> Result<Volume<'a>, RenderError> {

@@ -52,6 +52,41 @@ macro_rules! cases {
     };
 }
 
+cases!(textures, "[grid]\ncells = [32, 48]\n[boundary]\nx = \"periodic\"\n", {
+    "nothing painted" => "[texture]\nperiod = 2.0\n",
+    "two patterns" => "[texture]\nnoise = {}\npattern = \"wood\"\n",
+    "no such pattern" => "[texture]\npattern = \"pebble\"\n",
+    "a key of something else" => "[texture]\nnoise = { spacing = 0.1 }\n",
+    "no time at all" => "[texture]\nnoise = {}\nperiod = 0\n",
+    "too strong" => "[texture]\nnoise = {}\nstrength = 1.5\n",
+    "too fine" => "[texture]\nnoise = {}\nrefine = 8\n",
+    "a size for noise" => "[texture]\nnoise = {}\nsize = [0.5, 0.5]\n",
+    "a picture that does not fit" => "[texture]\npattern = \"wood\"\nsize = [0.3, 0.3]\n",
+    "one length" => "[texture]\npattern = \"wood\"\nsize = [0.5]\n",
+    "no such file" => "[texture]\nimage = \"../secret.png\"\n",
+    "lines in no direction" => "[texture]\nlines = { direction = [0.0, 0.0] }\n",
+    "showing what is not there" => "[picture]\nshow = \"texture\"\n",
+    "detail of nothing, in 2D" => "[output]\nvdb = { detail = true }\n",
+});
+
+cases!(textures_3d, GRID_3D, {
+    "a texture by itself" => "[texture]\nnoise = {}\n[picture]\nshow = \"texture\"\n",
+    "detail without a texture" => "[output]\nvdb = { fields = [\"velocity\"], detail = true }\n",
+});
+
+cases!(stirring, GRID, {
+    "no path" => "[[force]]\nstir = { speed = 1.0 }\n",
+    "one point" => "[[force]]\nstir = { path = [[0.5, 0.5]] }\n",
+    "a point in space" => "[[force]]\nstir = { path = [[0.5, 0.5, 0.5], [0.2, 0.2]] }\n",
+    "the same point twice" => "[[force]]\nstir = { path = [[0.5, 0.5], [0.5, 0.5], [0.6, 0.5]] }\n",
+    "too few times" => "[[force]]\nstir = { path = [[0.2, 0.5], [0.5, 0.5], [0.6, 0.5]], times = [0.0, 1.0] }\n",
+    "times for a loop" => "[[force]]\nstir = { path = [[0.2, 0.5], [0.5, 0.5], [0.6, 0.7]], times = [0.0, 1.0, 2.0], loop = true }\n",
+    "times that do not grow" => "[[force]]\nstir = { path = [[0.2, 0.5], [0.5, 0.5]], times = [1.0, 1.0] }\n",
+    "speed and times" => "[[force]]\nstir = { path = [[0.2, 0.5], [0.5, 0.5]], times = [0.0, 1.0], speed = 1.0 }\n",
+    "standing still" => "[[force]]\nstir = { path = [[0.2, 0.5], [0.5, 0.5]], speed = 0.0 }\n",
+    "rods on top of each other" => "[[force]]\nstir = { path = [[0.2, 0.5], [0.5, 0.5]], rods = 5 }\n",
+});
+
 cases!(syntax, "", {
     "not TOML at all" => "this is not a scene",
     "text without quotes" => "[picture]\nmap = viridis\n",

@@ -85,6 +85,11 @@ impl<const D: usize> MapScratch<D> {
         [back, forth, work].into_iter().flatten().try_for_each(|f| f.reset_on(layout))
     }
 
+    /// Displacements from each cell centre to where it comes from, one field for each axis, in cells.
+    pub(crate) fn back(&self) -> &[Field<D>] {
+        &self.back
+    }
+
     /// One field for each axis, for others to use between two calls.
     pub fn lend(&mut self) -> &mut VectorField<D> {
         (&mut self.work[..D]).try_into().expect("as many as axes")

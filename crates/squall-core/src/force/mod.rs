@@ -8,6 +8,7 @@ mod loss;
 mod noise;
 mod region;
 mod shaped;
+mod stir;
 
 pub use confinement::Confinement;
 pub use flicker::Flicker;
@@ -15,6 +16,7 @@ pub use loss::Loss;
 pub use noise::NoiseField;
 pub use region::{Region, Span};
 pub use shaped::ShapedSource;
+pub use stir::{Stir, Stroke};
 
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};

@@ -14,6 +14,8 @@
 //!    carried by the same flow, so what is mixed moves alike; and the contrast that a mixture loses is given back
 //!    ([`contrast`]).
 //!
+//! Texture coordinates are forgotten after their period: if the loop is a whole number of periods, they follow by themselves.
+//!
 //! A loop may begin anywhere: it does where neighbours are most alike, so that a player that stumbles at the seam does so where
 //! it is seen least.
 //!
@@ -550,6 +552,10 @@ impl Simulation for Looped {
 
     fn volume(&self, name: &str, component: usize, out: &mut Volume) -> bool {
         self.sim.volume(name, component, out)
+    }
+
+    fn texture_weights(&self) -> Option<[f64; 3]> {
+        self.sim.texture_weights()
     }
 
     fn match_report(&mut self) -> Option<MatchReport> {

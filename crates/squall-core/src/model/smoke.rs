@@ -24,6 +24,7 @@ use crate::project::Projected;
 use crate::report::{StepReport, Timings};
 use crate::sample::Isa;
 use crate::sim::NotFinite;
+use crate::texture::TextureCoordinates;
 use crate::trace::Tracer;
 
 use super::{LAGGED_UP_TO, Splitting};
@@ -82,6 +83,8 @@ pub struct Smoke<const D: usize> {
     pub forces: Vec<Box<dyn Force<D>>>,
     /// What gives off substances.
     pub sources: Vec<Box<dyn Source<D>>>,
+    /// Coordinates of what is painted on the fluid, if anything is.
+    pub texture: Option<TextureCoordinates<D>>,
     layout: Layout<D>,
     /// How long each tile has been empty.
     ages: Ages,
@@ -130,6 +133,7 @@ impl<const D: usize> Smoke<D> {
             substances: Vec::new(),
             forces: Vec::new(),
             sources: Vec::new(),
+            texture: None,
             // The tile to begin with goes at once, if it is not where the smoke is.
             ages: vec![PATIENCE],
             clock: Clock::default(),
@@ -177,6 +181,7 @@ impl<const D: usize> Smoke<D> {
             Splitting::Reflection => self.reflection(dt),
             Splitting::LaggedPressure | Splitting::Plain | Splitting::Paper => self.plain(dt),
         };
+        self.carry_texture(dt);
         self.clock.tick(dt);
         self.report(dt, cfl, projected)
     }

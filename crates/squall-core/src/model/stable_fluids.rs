@@ -19,6 +19,7 @@ use crate::project::Projected;
 use crate::report::{StepReport, Timings};
 use crate::sample::Isa;
 use crate::sim::NotFinite;
+use crate::texture::TextureCoordinates;
 use crate::trace::Tracer;
 use parts::{Carried, Through};
 
@@ -82,6 +83,8 @@ pub struct StableFluids<const D: usize> {
     pub forces: Vec<Box<dyn Force<D>>>,
     /// What gives off substances.
     pub sources: Vec<Box<dyn Source<D>>>,
+    /// Coordinates of what is painted on the fluid, if anything is.
+    pub texture: Option<TextureCoordinates<D>>,
     clock: Clock,
     /// Velocity at cell centres.
     velocity: VectorField<D>,
@@ -107,6 +110,7 @@ impl<const D: usize> StableFluids<D> {
             substances: Vec::new(),
             forces: Vec::new(),
             sources: Vec::new(),
+            texture: None,
             clock: Clock::default(),
             velocity,
             carrier: faces()?,
@@ -174,6 +178,7 @@ impl<const D: usize> StableFluids<D> {
             Splitting::Reflection => self.reflection(dt),
             Splitting::Paper => self.paper(dt),
         };
+        self.carry_texture(dt);
         self.clock.tick(dt);
         self.report(dt, cfl, projected)
     }

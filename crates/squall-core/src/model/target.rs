@@ -49,6 +49,7 @@ use crate::report::{StepReport, Timings};
 use crate::sample::Isa;
 use crate::shape::Track;
 use crate::sim::NotFinite;
+use crate::texture::TextureCoordinates;
 
 pub use check::TargetError;
 pub use gather::{Gathered, MOST_CYCLES};
@@ -100,6 +101,8 @@ pub struct TargetSmoke<const D: usize> {
     pub forces: Vec<Box<dyn Force<D>>>,
     /// What gives off substances. (Fluid that appears is not supported: transport in flux form needs a flow without divergence.)
     pub sources: Vec<Box<dyn Source<D>>>,
+    /// Coordinates of what is painted on the fluid, if anything is.
+    pub texture: Option<TextureCoordinates<D>>,
     /// `v_d`: the part of the velocity that is lost per second, over time.
     pub damping: Track<1>,
     guided: Vec<Guided<D>>,
@@ -131,6 +134,7 @@ impl<const D: usize> TargetSmoke<D> {
             substances: Vec::new(),
             forces: Vec::new(),
             sources: Vec::new(),
+            texture: None,
             damping: Track::constant([3.0]),
             guided: Vec::new(),
             clock: Clock::default(),
@@ -170,6 +174,7 @@ impl<const D: usize> TargetSmoke<D> {
         self.carry_smoke(t, dt)?; //                 5  drho/dt = -div(rho u)
         self.emit(t, dt);
         self.gather(t, dt); //                       6  drho/dt = v_g G
+        self.carry_texture(dt);
 
         self.clock.tick(dt);
         self.report(dt, done)

@@ -18,5 +18,6 @@ mod solids;
 mod solids_smoke;
 mod spectral;
 mod target;
+mod texture;
 mod tiles;
 mod transport;

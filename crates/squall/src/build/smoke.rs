@@ -12,6 +12,7 @@ use super::effects::{ExpressionSource, Noises, Shared, fill, fill_row};
 use super::{BASE_BYTES, BuildError, Estimate};
 use super::{
     advection, bursts, flicker, force, grid, picture_bytes, real_vector, shape, splitting, substance_ends, supply,
+    texture, texture_fields,
 };
 use crate::setup::{self, DENSITY, Formula, Setup, TEMPERATURE};
 
@@ -75,6 +76,7 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
         sim.sources.push(Box::new(start));
     }
     sim.set_obstacles(obstacles(setup, &grid)?, boundary(setup))?;
+    sim.texture = texture(setup, &grid, sim.layout())?;
     Ok(sim)
 }
 
@@ -178,7 +180,9 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let grid = grid::<D>(&setup.grid);
     // The solver keeps coarser copies and a few vectors.
     let solver_fields = 12;
-    let fields = Smoke::<D>::fields_needed(&options(setup, smoke), setup.substances.len()) + solver_fields;
+    let fields = Smoke::<D>::fields_needed(&options(setup, smoke), setup.substances.len())
+        + solver_fields
+        + texture_fields::<D>(setup);
     let bytes = (fields as u64)
         .saturating_mul(Layout::<D>::bytes(grid.cells))
         .saturating_add(picture_bytes(setup))

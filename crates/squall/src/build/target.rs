@@ -10,7 +10,7 @@ use squall_core::{At, Field, Grid, Layout};
 use super::effects::{ExpressionSource, Noises, fill};
 use super::smoke::{boundary, obstacles, source};
 use super::{BASE_BYTES, BuildError, Estimate};
-use super::{bursts, figure, force, grid, noise_bytes, picture_bytes, substance_ends};
+use super::{bursts, figure, force, grid, noise_bytes, picture_bytes, substance_ends, texture, texture_fields};
 use crate::setup::{self, Dial, FigureKind, Guide, Setup};
 
 /// The part of the time until its target in which smoothing becomes narrow, as core suggests it.
@@ -68,6 +68,7 @@ pub fn target_smoke<const D: usize>(setup: &Setup) -> Result<TargetSmoke<D>, Bui
             begin = target.time;
         }
     }
+    sim.texture = texture(setup, &grid, &Layout::dense(grid.cells))?;
     Ok(sim)
 }
 
@@ -111,7 +112,9 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let solids = setup.objects.iter().any(|o| o.solid);
     // Open faces, velocities and distances of solids; the solver keeps coarser copies and a few vectors.
     let around_solids = if solids { 12 + 2 * D + 3 } else { 0 };
-    let fields = TargetSmoke::<D>::fields_needed(setup.substances.len(), guide.smokes.len()) + around_solids;
+    let fields = TargetSmoke::<D>::fields_needed(setup.substances.len(), guide.smokes.len())
+        + around_solids
+        + texture_fields::<D>(setup);
     // The bell that smooths and the pressure each have their tables.
     let spectral = Spectral::<D>::estimate_bytes(grid.cells).saturating_mul(2);
     let bytes = (fields as u64)

@@ -11,6 +11,7 @@ use squall_render::{RenderError, Rgb};
 use super::color_map;
 use crate::build::{BuildError, shape};
 use crate::setup::{self, Film, LightSource, Setup, Show};
+use crate::texture::Detail;
 
 /// What is to be seen at one time: the substances that are shown, in order, and the one that glows.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +33,7 @@ pub struct FilmPainter {
     quality: Quality,
     camera: CameraPath,
     size: [usize; 2],
+    detail: Option<Detail>,
 }
 
 impl FilmPainter {
@@ -67,6 +69,7 @@ impl FilmPainter {
             quality: Quality { samples: r.samples, ..quality },
             camera: CameraPath::new(setup, &film.camera),
             size: [setup.output.width as usize, setup.output.height as usize],
+            detail: Detail::new(setup),
         })
     }
 
@@ -82,11 +85,15 @@ impl FilmPainter {
 
     /// What a simulation shows now.
     pub fn volumes(&self, sim: &dyn Simulation) -> Volumes {
+        let displacements = self.detail.as_ref().map(|detail| detail.displacements(sim));
         let volume = |name: &str| {
             let mut out = Volume::default();
             // A setup names only fields that exist.
             sim.volume(name, 0, &mut out);
-            out
+            match (&self.detail, &displacements) {
+                (Some(detail), Some(displacements)) => detail.apply(name, &out, displacements),
+                _ => out,
+            }
         };
         Volumes { substances: self.substances().map(volume).collect(), heat: self.heat().map(volume) }
     }

@@ -16,6 +16,7 @@ use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS};
 use crate::build::build;
 use crate::picture::{Painter, Picture, read_field, tone};
 use crate::setup::{Model, Setup};
+use crate::texture::Detail;
 
 /// Most steps in a frame: who needs more has made a mistake.
 const MAX_STEPS: u32 = 10_000;
@@ -31,6 +32,8 @@ pub(super) struct Simulator<'a> {
     hash: SceneHash,
     sim: Box<dyn Simulation>,
     painter: Painter,
+    /// For volumes.
+    detail: Option<Detail>,
     totals: Totals,
     /// The last finished frame.
     frame: u64,
@@ -105,6 +108,7 @@ impl<'a> Simulator<'a> {
             hash: setup.hash().into(),
             sim,
             painter,
+            detail: if setup.output.vdb.as_ref().is_some_and(|vdb| vdb.detail) { Detail::new(setup) } else { None },
             totals,
             frame,
             checkpoint_path: folder.checkpoint_path(),
@@ -263,10 +267,15 @@ impl<'a> Simulator<'a> {
             let mut out = Volume::default();
             self.sim.volume(name, a, &mut out).then_some(out)
         };
+        let displacements = self.detail.as_ref().map(|detail| detail.displacements(&*self.sim));
+        let substance = |name: &str| self.setup.substances.iter().any(|s| s.name == name);
         let names = self.setup.output.vdb.iter().flat_map(|vdb| &vdb.fields);
         let values = |name: &String| match name.as_str() {
             "velocity" => Some(VdbValues::Vector([component(name, 0)?, component(name, 1)?, component(name, 2)?])),
-            _ => component(name, 0).map(VdbValues::Scalar),
+            _ => component(name, 0).map(|volume| match (&self.detail, &displacements) {
+                (Some(detail), Some(d)) if substance(name) => VdbValues::Scalar(detail.apply(name, &volume, d)),
+                _ => VdbValues::Scalar(volume),
+            }),
         };
         names.filter_map(|name| Some((name.clone(), values(name)?))).collect()
     }

@@ -29,6 +29,18 @@ choices! {
         Brightness = "brightness",
     }
 
+    /// Patterns that Squall draws.
+    pub enum Photo {
+        /// Wet stones of a beach.
+        Pebbles = "pebbles",
+        /// Planks with grain.
+        Wood = "wood",
+        /// Small glazed tiles.
+        Mosaic = "mosaic",
+        /// Drops of ink on water, as for marbled paper.
+        Inks = "inks",
+    }
+
     /// How a picture fills its frame.
     pub enum Fit {
         /// As large as all of it fits.

@@ -134,6 +134,8 @@ table! {
         fields: Vec<Spanned<String>>,
         /// Whether numbers have 16 bits instead of 32. Default true.
         half: bool,
+        /// Whether substances have the detail of the texture, and its resolution. Default: true if there is a texture.
+        detail: bool,
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod read;
 mod shapes;
 mod sides;
 mod target;
+mod texture;
 pub(crate) mod tree;
 
 use choices::{
@@ -20,6 +21,7 @@ use read::{Read, Reader, plain_key, read_keys, table};
 pub use shapes::*;
 pub use sides::*;
 pub use target::*;
+pub use texture::*;
 use tree::Node;
 
 use crate::assets::Assets;
@@ -104,6 +106,8 @@ table! {
         object: Vec<Spanned<Object>>,
         /// Forces.
         force: Vec<Spanned<Force>>,
+        /// What is painted on the fluid and moves with it.
+        texture: Texture,
         /// How the fluid is computed.
         solver: Solver,
         /// Frames and their rate.
@@ -264,6 +268,8 @@ table! {
         noise: Noise,
         /// Pushes away from a point, or towards it.
         radial: Radial,
+        /// Moves a rod along a path through the fluid.
+        stir: Stir,
         /// Acceleration in m/s^2: one number or expression per axis, over position, time and all fields.
         expression: Vec<Spanned<NumberOrText>>,
         /// When it starts, seconds. Default 0.
@@ -382,7 +388,7 @@ table! {
 
     /// What frames look like.
     pub struct Picture {
-        /// A substance, "substances" (all, in their colours), "speed", "vorticity" or "pressure". Default: the first substance, else "speed".
+        /// A substance, "substances" (all, in their colours), "speed", "vorticity", "pressure" or (in 2D) "texture". Default: the first substance, else "speed".
         show: String,
         /// Name of a colour map, or a list of colours "#rrggbb" from low to high. Default "inferno", "smoke" for substances in 3D, "diverging" for vorticity and pressure in 2D.
         map: OneOrMany<Spanned<String>>,
@@ -464,7 +470,7 @@ pub(crate) fn often_meant(place: &str, key: &str) -> Option<String> {
         (
             _,
             "grid" | "boundary" | "fluid" | "substance" | "smoke" | "guide" | "solver" | "time" | "output" | "picture"
-            | "camera" | "render",
+            | "texture" | "camera" | "render",
         ) => {
             return Some(format!("`{key}` is a table of its own: begin it with [{key}]"));
         }

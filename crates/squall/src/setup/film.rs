@@ -134,4 +134,6 @@ pub struct Vdb {
     pub fields: Vec<String>,
     /// Whether numbers have 16 bits.
     pub half: bool,
+    /// Whether substances have the detail of the texture.
+    pub detail: bool,
 }

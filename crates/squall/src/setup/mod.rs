@@ -10,6 +10,7 @@ mod film;
 mod resolve;
 mod shape;
 mod target;
+mod texture;
 mod write;
 
 use crate::expr::Expr;
@@ -22,6 +23,8 @@ pub use target::{
     Channel, Dial, EASED_DRIVE, EASED_GATHERING, Figure, FigureKind, File, Fit, FlatAxis, Frame, Guide, Guided, Ink,
     Limiter, Matching, Release, Target,
 };
+
+pub use texture::{Photo, Texture, TexturePattern};
 
 /// Most cells that a scene may ask for.
 pub const MAX_CELLS: u64 = 1 << 31;
@@ -51,6 +54,8 @@ pub struct Setup {
     pub objects: Vec<Object>,
     /// Forces.
     pub forces: Vec<Force>,
+    /// What is painted on the fluid.
+    pub texture: Option<Texture>,
     /// How it is computed.
     pub solver: Solver,
     /// Frames and their rate.
@@ -288,6 +293,23 @@ pub enum ForceKind {
         /// m/s^2.
         strength: f64,
     },
+    /// Rods that follow a path and drag the fluid along.
+    Stir {
+        /// Points that the first one passes.
+        path: Vec<Vec<f64>>,
+        /// When it is at each, in seconds after the force begins.
+        times: Vec<f64>,
+        /// Whether the last point is the first one of the next round.
+        looped: bool,
+        /// How thick they are, metres.
+        radius: f64,
+        /// How fast the fluid takes their velocity, 1/s.
+        rate: f64,
+        /// How many.
+        rods: u32,
+        /// From one to the next, metres.
+        apart: Vec<f64>,
+    },
     /// Acceleration (m/s^2) by one formula per axis, over position, time and all fields.
     Expression(Vec<Formula>),
 }
@@ -402,6 +424,8 @@ pub enum Show {
     Vorticity,
     /// Pressure.
     Pressure,
+    /// What is painted on the fluid; 2D only.
+    Texture,
 }
 
 /// Colours from low to high.

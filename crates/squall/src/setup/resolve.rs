@@ -24,6 +24,7 @@ const RESERVED: &[&str] = &[
     "noise_x",
     "noise_y",
     "noise_z",
+    "texture",
 ];
 const AXES: [&str; 3] = ["x", "y", "z"];
 /// Colours of substances that say none.
@@ -76,7 +77,9 @@ impl Setup {
         let objects = r.objects(file, model);
         let sources = r.sources(file, &grid, model, &objects);
         let substances = r.substances(file, &grid, model, &sources);
-        let forces = r.forces(file, noise_scale);
+        let forces = r.forces(file, noise_scale, &grid);
+        let seed = file.seed.as_deref().copied().unwrap_or(1);
+        let texture = r.texture(file, &grid, seed);
         let solver = r.solver(file, model);
         let film = r.wants_film(file, model, &grid);
         let output = r.output(file, &grid, model, film);
@@ -85,7 +88,7 @@ impl Setup {
         let mut setup = Setup {
             description: file.description.as_deref().cloned().unwrap_or_default(),
             model,
-            seed: file.seed.as_deref().copied().unwrap_or(1),
+            seed,
             grid,
             fluid,
             smoke,
@@ -94,6 +97,7 @@ impl Setup {
             sources,
             objects,
             forces,
+            texture,
             solver,
             time,
             output,
@@ -438,6 +442,11 @@ impl Resolver<'_> {
             even: table.even.as_deref().copied().unwrap_or(!forgets && setup.model != Model::TargetSmoke),
         };
         (setup.time.frames, setup.time.looped) = (frames, Some(looped));
+        if let Some(texture) = &mut setup.texture {
+            // Textures are forgotten by turns: after a whole number of them a loop is where it was.
+            let length = f64::from(frames) / setup.time.fps;
+            texture.period = length / (length / texture.period).round().max(1.0);
+        }
     }
 }
 
@@ -450,6 +459,7 @@ mod shape;
 mod smoke;
 mod source;
 mod target;
+mod texture;
 mod values;
 
 fn entries(n: usize) -> String {

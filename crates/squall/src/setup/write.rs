@@ -10,6 +10,7 @@ use shape::{write_motion, write_object, write_shape};
 mod film;
 mod shape;
 mod target;
+mod texture;
 
 impl Setup {
     /// The scene with every value filled in. Parsing it again gives the same setup.
@@ -118,6 +119,10 @@ impl Setup {
             writeln!(out, "\n[[force]]\n{}", self.force(&f.kind))?;
             interval(out, &f.active)?;
         }
+        if let (Some(texture), false) = (&self.texture, colors) {
+            // What is painted does not matter to the flow, but how long it is remembered is part of its state.
+            writeln!(out, "\n[texture]\nperiod = {:?}", texture.period)?;
+        }
         let s = &self.solver;
         writeln!(out, "\n[solver]")?;
         if self.model != Model::TargetSmoke {
@@ -201,6 +206,14 @@ impl Setup {
             ForceKind::Radial { center, radius, strength } => {
                 format!("radial = {{ center = {}, radius = {radius:?}, strength = {strength:?} }}", list(center))
             }
+            ForceKind::Stir { path, times, looped, radius, rate, rods, apart } => {
+                let path = path.iter().map(|p| list(p)).collect::<Vec<_>>().join(", ");
+                let times = list(times);
+                let comb = if *rods > 1 { format!(", rods = {rods}, apart = {}", list(apart)) } else { String::new() };
+                format!(
+                    "stir = {{ path = [{path}], times = {times}, radius = {radius:?}, rate = {rate:?}, loop = {looped}{comb} }}"
+                )
+            }
             ForceKind::Expression(list) => format!("expression = {}", formulas(list)),
         }
     }
@@ -223,7 +236,12 @@ impl Setup {
         match &o.vdb {
             Some(vdb) => {
                 let fields = vdb.fields.iter().map(|f| text(f)).collect::<Vec<_>>().join(", ");
-                writeln!(out, "vdb = {{ fields = [{fields}], half = {} }}", vdb.half)?;
+                let detail = if vdb.detail || self.texture.is_some() {
+                    format!(", detail = {}", vdb.detail)
+                } else {
+                    String::new()
+                };
+                writeln!(out, "vdb = {{ fields = [{fields}], half = {}{detail} }}", vdb.half)?;
             }
             None => writeln!(out, "vdb = false")?,
         }
@@ -243,6 +261,7 @@ impl Setup {
             Show::Speed => "speed",
             Show::Vorticity => "vorticity",
             Show::Pressure => "pressure",
+            Show::Texture => "texture",
         };
         let map = color_map(&p.map);
         writeln!(out, "\n[picture]\nshow = \"{show}\"\nmap = {map}")?;
@@ -254,6 +273,9 @@ impl Setup {
         writeln!(out, "relief = {:?}\nexposure = {:?}", p.relief, p.exposure)?;
         writeln!(out, "opacity = {:?}\ngamma = {:?}", p.opacity, p.gamma)?;
         writeln!(out, "view = {{ yaw = {:?}, pitch = {:?} }}", p.view.yaw, p.view.pitch)?;
+        if let Some(t) = &self.texture {
+            texture::write_texture(out, t)?;
+        }
         self.film.as_ref().map_or(Ok(()), |film| self.write_film(out, film))
     }
 }

@@ -53,6 +53,7 @@ impl<const D: usize> Carries for Smoke<D> {
         self.transport(Carried::Substances);
         self.move_obstacles(t, dt);
         self.diffuse_substances(dt);
+        self.carry_texture(dt);
         blend_contents(self, sources, |sim, time| sim.emit(time, dt), |sim| &mut sim.substances);
         self.clock.tick(dt);
         let solve = SolveReport { converged: true, ..SolveReport::default() };

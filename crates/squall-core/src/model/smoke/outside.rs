@@ -87,10 +87,14 @@ impl<const D: usize> Smoke<D> {
         Ok(())
     }
 
-    fn scalar(&self, name: &str) -> Option<&Field<D>> {
+    /// Of what lives at cell centres.
+    fn centered(&self, name: &str, component: usize) -> Option<&Field<D>> {
         match name {
             "pressure" => Some(&self.pressure),
-            _ => self.substances.iter().find(|s| s.name == name).map(|s| &s.field),
+            _ => {
+                let substance = self.substances.iter().find(|s| s.name == name).map(|s| &s.field);
+                substance.or_else(|| self.texture.as_ref()?.field(name, component))
+            }
         }
     }
 }
@@ -138,7 +142,7 @@ impl<const D: usize> Simulation for Smoke<D> {
 
     fn read(&self, name: &str, component: usize, out: &mut Vec<f32>) -> bool {
         let faces = (name == "velocity").then(|| &self.velocity[component]);
-        let Some(field) = faces.or_else(|| self.scalar(name)) else { return false };
+        let Some(field) = faces.or_else(|| self.centered(name, component)) else { return false };
         out.clear();
         let cells = self.grid.cells;
         for r in 0..cells[1..].iter().product::<usize>() {
@@ -166,7 +170,7 @@ impl<const D: usize> Simulation for Smoke<D> {
 
     fn volume(&self, name: &str, component: usize, out: &mut Volume) -> bool {
         let faces = (name == "velocity").then(|| &self.velocity[component]);
-        let Some(field) = faces.or_else(|| self.scalar(name)) else { return false };
+        let Some(field) = faces.or_else(|| self.centered(name, component)) else { return false };
         if D != 3 {
             return false;
         }
@@ -215,6 +219,10 @@ impl<const D: usize> Simulation for Smoke<D> {
         true
     }
 
+    fn texture_weights(&self) -> Option<[f64; 3]> {
+        self.texture.as_ref().map(|texture| texture.weights(self.clock.time))
+    }
+
     fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
         visitor.integer("steps", &mut self.clock.steps);
         visitor.real("time", &mut self.clock.time);
@@ -232,6 +240,9 @@ impl<const D: usize> Simulation for Smoke<D> {
         show("pressure", &mut self.pressure);
         for s in &mut self.substances {
             show(&s.name, &mut s.field);
+        }
+        if let Some(texture) = &mut self.texture {
+            texture.visit_state(visitor);
         }
         // How fast solids are limits the next step.
         self.place_obstacles(self.clock.time);

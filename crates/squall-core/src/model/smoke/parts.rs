@@ -10,7 +10,7 @@ use crate::advect::{Flow, carry};
 use crate::field::{Field, Pad, VectorField};
 use crate::force::Moment;
 use crate::grid::{At, Axis, Ends};
-use crate::ops::{above, each};
+use crate::ops::{above, each, max_abs};
 use crate::rows;
 
 /// What a transport moves.
@@ -83,6 +83,18 @@ impl<const D: usize> Smoke<D> {
         if grid.axes[0] != Axis::Unbounded {
             velocity.iter_mut().enumerate().for_each(|(c, u)| u.relabel(At::Face(c), grid.velocity_ends(c)));
         }
+        self.timings.advect += start.elapsed().as_secs_f64();
+    }
+
+    /// Carries what is painted on the fluid with the present flow for `dt` seconds.
+    pub(super) fn carry_texture(&mut self, dt: f64) {
+        let Some(texture) = &mut self.texture else { return };
+        let start = Instant::now();
+        let speed = self.velocity.iter().map(|u| max_abs(u) as f64).fold(0.0, f64::max) / self.grid.spacing[0];
+        self.velocity.iter_mut().for_each(|u| u.fill_halo());
+        let tracer = self.options.tracer.resolve(speed * dt);
+        let flow = Flow { grid: &self.grid, velocity: &self.velocity, tracer, isa: self.options.isa };
+        texture.carry(flow, self.clock.time, dt).expect("memory for the working fields");
         self.timings.advect += start.elapsed().as_secs_f64();
     }
 

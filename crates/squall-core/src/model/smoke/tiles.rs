@@ -107,6 +107,9 @@ impl<const D: usize> Smoke<D> {
         for s in &mut self.substances {
             s.field.move_to(&layout, s.ambient)?;
         }
+        if let Some(texture) = &mut self.texture {
+            texture.move_to(&layout)?;
+        }
         if let Some(scratch) = &mut self.scratch {
             scratch.reset_on(&layout)?;
         }

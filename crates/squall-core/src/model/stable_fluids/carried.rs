@@ -42,6 +42,7 @@ impl<const D: usize> Carries for StableFluids<D> {
         self.set_flow(flow);
         let cfl = self.speed() * dt;
         self.transport(Carried::Substances, Through::Now, dt);
+        self.carry_texture(dt);
         blend_contents(self, sources, |sim, time| sim.emit(time, dt), |sim| &mut sim.substances);
         self.diffuse_substances(dt);
         self.clock.tick(dt);

@@ -118,9 +118,16 @@ impl<const D: usize> Simulation for StableFluids<D> {
         let field = match name {
             "velocity" => self.velocity.get(component),
             "pressure" => Some(&self.pressure),
-            _ => self.substances.iter().find(|s| s.name == name).map(|s| &s.field),
+            _ => {
+                let substance = self.substances.iter().find(|s| s.name == name).map(|s| &s.field);
+                substance.or_else(|| self.texture.as_ref()?.field(name, component))
+            }
         };
         field.map(|f| f.copy_to(out)).is_some()
+    }
+
+    fn texture_weights(&self) -> Option<[f64; 3]> {
+        self.texture.as_ref().map(|texture| texture.weights(self.clock.time))
     }
 
     fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
@@ -138,6 +145,9 @@ impl<const D: usize> Simulation for StableFluids<D> {
         show("pressure", &mut self.pressure);
         for s in &mut self.substances {
             show(&s.name, &mut s.field);
+        }
+        if let Some(texture) = &mut self.texture {
+            texture.visit_state(visitor);
         }
     }
 }

@@ -83,6 +83,18 @@ impl<const D: usize> StableFluids<D> {
         self.timings.advect += start.elapsed().as_secs_f64();
     }
 
+    /// Carries what is painted on the fluid with the present flow for `dt` seconds.
+    pub(super) fn carry_texture(&mut self, dt: f64) {
+        let Some(texture) = &mut self.texture else { return };
+        let start = Instant::now();
+        let speed = self.carrier.iter().map(|u| ops::max_abs(u) as f64).fold(0.0, f64::max) / self.grid.min_spacing();
+        self.carrier.iter_mut().for_each(|u| u.fill_halo());
+        let tracer = self.options.tracer.resolve(speed * dt);
+        let flow = Flow { grid: &self.grid, velocity: &self.carrier, tracer, isa: self.options.isa };
+        texture.carry(flow, self.clock.time, dt).expect("memory for the working fields");
+        self.timings.advect += start.elapsed().as_secs_f64();
+    }
+
     /// `v = u + (dt/2) / dt_before (u - u_before)`: the carrier in the middle of the step, in place of the one before.
     pub(super) fn extrapolate_carrier(&mut self, dt: f64) {
         let start = Instant::now();

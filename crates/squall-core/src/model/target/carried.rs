@@ -34,6 +34,7 @@ impl<const D: usize> Carries for TargetSmoke<D> {
         self.timings = Timings::default();
         self.set_flow(flow);
         self.carry_smoke(self.clock.time, dt)?;
+        self.carry_texture(dt);
         blend_contents(self, sources, |sim, time| sim.emit(time, dt), |sim| &mut sim.substances);
         self.clock.tick(dt);
         let solve = SolveReport { converged: true, ..SolveReport::default() };

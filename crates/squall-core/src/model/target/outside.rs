@@ -145,7 +145,8 @@ impl<const D: usize> Simulation for TargetSmoke<D> {
 
     fn read(&self, name: &str, component: usize, out: &mut Vec<f32>) -> bool {
         if name != "velocity" {
-            return self.scalar(name).map(|field| field.copy_to(out)).is_some();
+            let texture = || self.texture.as_ref()?.field(name, component);
+            return self.scalar(name).or_else(texture).map(|field| field.copy_to(out)).is_some();
         }
         let u = &self.velocity[component];
         out.clear();
@@ -154,6 +155,10 @@ impl<const D: usize> Simulation for TargetSmoke<D> {
             out.extend(low.iter().zip(high).map(|(l, h): (&Real, &Real)| 0.5 * (l + h)));
         }
         true
+    }
+
+    fn texture_weights(&self) -> Option<[f64; 3]> {
+        self.texture.as_ref().map(|texture| texture.weights(self.clock.time))
     }
 
     fn match_report(&mut self) -> Option<MatchReport> {
@@ -175,6 +180,9 @@ impl<const D: usize> Simulation for TargetSmoke<D> {
         self.velocity.iter_mut().for_each(|f| show(visitor, "velocity", f));
         for s in &mut self.substances {
             show(visitor, &s.name, &mut s.field);
+        }
+        if let Some(texture) = &mut self.texture {
+            texture.visit_state(visitor);
         }
         for guided in &mut self.guided {
             let aim = &mut guided.aim;

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::{Projections, TargetSmoke};
 use crate::Real;
+use crate::advect::Flow;
 use crate::advect::hyperbolic::{Carrier, TooFast};
 use crate::diffuse::DiffusionScheme;
 use crate::field::VectorField;
@@ -15,6 +16,7 @@ use crate::model::smoke::parts::{add_change, center};
 use crate::ops::{each, max_abs};
 use crate::project::Projected;
 use crate::sim::NotFinite;
+use crate::trace::Tracer;
 
 /// A flow of more cells per step than this is a mistake, not a flow.
 const MOST_PARTS: f64 = 64.0;
@@ -140,6 +142,18 @@ impl<const D: usize> TargetSmoke<D> {
         self.timings.advect += start.elapsed().as_secs_f64();
         self.move_obstacles(time, dt);
         Ok(())
+    }
+
+    /// Carries what is painted on the fluid with the present flow for `dt` seconds.
+    pub(super) fn carry_texture(&mut self, dt: f64) {
+        let Some(texture) = &mut self.texture else { return };
+        let start = Instant::now();
+        let speed = self.velocity.iter().map(|u| max_abs(u) as f64).fold(0.0, f64::max) / self.grid.min_spacing();
+        self.velocity.iter_mut().for_each(|u| u.fill_halo());
+        let tracer = Tracer::Auto.resolve(speed * dt);
+        let flow = Flow { grid: &self.grid, velocity: &self.velocity, tracer, isa: self.options.isa };
+        texture.carry(flow, self.clock.time, dt).expect("memory for the working fields");
+        self.timings.advect += start.elapsed().as_secs_f64();
     }
 
     /// In how many parts things have to be carried, so that none is longer than a cell.

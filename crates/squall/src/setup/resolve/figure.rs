@@ -326,7 +326,7 @@ impl Resolver<'_> {
     }
 
     /// The content of a file that the scene names.
-    fn asset(&mut self, name: &Spanned<String>) -> Option<Vec<u8>> {
+    pub(super) fn asset(&mut self, name: &Spanned<String>) -> Option<Vec<u8>> {
         match self.assets.read(name) {
             Ok(data) => Some(data),
             Err(e) => {

@@ -3,19 +3,19 @@
 use super::*;
 
 impl Resolver<'_> {
-    pub(super) fn forces(&mut self, file: &scene::SceneFile, noise_scale: f64) -> Vec<Force> {
+    pub(super) fn forces(&mut self, file: &scene::SceneFile, noise_scale: f64, grid: &Grid) -> Vec<Force> {
         let mut forces = Vec::new();
         for (i, force) in file.force.iter().flat_map(|list| &list.value).enumerate() {
             let key = format!("force.{i}");
             let active = self.interval(&force.from, &force.to, &key);
-            if let Some(kind) = self.force(force, &key, noise_scale) {
+            if let Some(kind) = self.force(force, &key, noise_scale, grid) {
                 forces.push(Force { kind, active });
             }
         }
         forces
     }
 
-    fn force(&mut self, f: &Spanned<scene::Force>, key: &str, noise_scale: f64) -> Option<ForceKind> {
+    fn force(&mut self, f: &Spanned<scene::Force>, key: &str, noise_scale: f64, grid: &Grid) -> Option<ForceKind> {
         let spans = [
             f.buoyancy.as_ref().map(|k| k.span),
             f.uniform.as_ref().map(|k| k.span),
@@ -23,6 +23,7 @@ impl Resolver<'_> {
             f.vortex.as_ref().map(|k| k.span),
             f.noise.as_ref().map(|k| k.span),
             f.radial.as_ref().map(|k| k.span),
+            f.stir.as_ref().map(|k| k.span),
             f.expression.as_ref().map(|k| k.span),
         ];
         let mut given = spans.into_iter().flatten();
@@ -30,7 +31,7 @@ impl Resolver<'_> {
             (None, _) => {
                 self.problems
                     .error(f.span, format!("`{key}` does nothing"), "this force")
-                    .help("give it one of: buoyancy, uniform, wind, vortex, noise, radial, expression");
+                    .help("give it one of: buoyancy, uniform, wind, vortex, noise, radial, stir, expression");
                 return None;
             }
             (Some(_), Some(second)) => {
@@ -46,6 +47,7 @@ impl Resolver<'_> {
             .or_else(|| self.vortex(f, key))
             .or_else(|| self.noise(f, key, noise_scale))
             .or_else(|| self.radial(f, key))
+            .or_else(|| self.stir(f, key, grid))
             .or_else(|| {
                 f.uniform.as_ref().map(|_| ForceKind::Uniform(self.vector(&f.uniform, &format!("{key}.uniform"))))
             })

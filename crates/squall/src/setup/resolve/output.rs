@@ -40,7 +40,7 @@ impl Resolver<'_> {
             self.no_pressure(field.span, model);
         }
         let fields = self.field_names(&o.fields, &["velocity", "pressure", "vorticity", "speed"]);
-        let vdb = self.vdb(&o.vdb, model, grid);
+        let vdb = self.vdb(&o.vdb, model, grid, file.texture.is_some());
         let checkpoint_seconds = self.between(&o.checkpoint_seconds, 0.0, 1e6, 60.0, "output.checkpoint_seconds");
         let movie = o.movie.as_deref().copied().unwrap_or(Movie::Gif);
         Output { width, height, bits, exr, vdb, movie, fields, checkpoint_seconds }
@@ -63,7 +63,7 @@ impl Resolver<'_> {
         fields
     }
 
-    fn vdb(&mut self, typed: &Option<Spanned<scene::Vdb>>, model: Model, grid: &Grid) -> Option<Vdb> {
+    fn vdb(&mut self, typed: &Option<Spanned<scene::Vdb>>, model: Model, grid: &Grid, textured: bool) -> Option<Vdb> {
         let (table, wanted, span) = match typed {
             None => (None, model != Model::StableFluids && self.d == 3 && grid.has_cubes(), None),
             Some(Spanned { value: scene::Vdb::Plain(wanted), span }) => (None, *wanted, Some(*span)),
@@ -93,6 +93,17 @@ impl Resolver<'_> {
                 .error(span, "`output.vdb` names no field", "nothing to write")
                 .help("for example vdb = { fields = [\"velocity\"] }");
         }
-        Some(Vdb { fields, half: table.and_then(|t| t.half.as_deref().copied()).unwrap_or(true) })
+        let flag = |value: Option<&Option<Spanned<bool>>>| value.and_then(|v| v.as_deref().copied());
+        let detail = flag(table.map(|t| &t.detail));
+        if let (Some(true), false, Some(typed)) = (detail, textured, table.and_then(|t| t.detail.as_ref())) {
+            self.problems
+                .error(typed.span, "`output.vdb.detail` without a texture", "detail of what?")
+                .help("add [texture], for example with noise = {}");
+        }
+        Some(Vdb {
+            fields,
+            half: flag(table.map(|t| &t.half)).unwrap_or(true),
+            detail: detail.unwrap_or(true) && textured,
+        })
     }
 }

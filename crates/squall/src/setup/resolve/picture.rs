@@ -51,6 +51,7 @@ impl Resolver<'_> {
             "speed" => Show::Speed,
             "vorticity" => Show::Vorticity,
             "pressure" => Show::Pressure,
+            "texture" => self.show_texture(typed.span, file),
             "substances" if !self.names.is_empty() => Show::Substances,
             "substances" => {
                 let help = "add one, for example [substance.density]";
@@ -60,7 +61,7 @@ impl Resolver<'_> {
             name => match self.names.iter().position(|n| n == name) {
                 Some(index) => Show::Substance(index),
                 None => {
-                    let fixed = ["substances", "speed", "vorticity", "pressure"];
+                    let fixed = ["substances", "speed", "vorticity", "pressure", "texture"];
                     let names: Vec<&str> = self.names.iter().map(String::as_str).chain(fixed).collect();
                     let help = did_you_mean(name, &names, "it can show");
                     self.problems
@@ -70,6 +71,19 @@ impl Resolver<'_> {
                 }
             },
         }
+    }
+
+    fn show_texture(&mut self, span: Span, file: &scene::SceneFile) -> Show {
+        let (message, help) = match (&file.texture, self.d) {
+            (Some(_), 2) => return Show::Texture,
+            (None, _) => ("the scene has no texture to show", "add [texture], for example with pattern = \"pebbles\""),
+            _ => (
+                "only 2D scenes show a texture by itself",
+                "in 3D it is seen in the smoke: show a substance, and make `texture.strength` larger",
+            ),
+        };
+        self.problems.error(span, message, "nothing to show").help(help);
+        Show::Speed
     }
 
     fn map(&mut self, typed: &Option<Spanned<OneOrMany<Spanned<String>>>>, show: &Show) -> ColorMap {
@@ -164,6 +178,10 @@ impl Resolver<'_> {
 
 /// From 0 to the largest value that the scene puts anywhere, if that says something.
 fn natural_range(show: &Show, substances: &[Substance], sources: &[Source]) -> Option<[f64; 2]> {
+    if *show == Show::Texture {
+        // Amounts are 1 on average.
+        return Some([0.0, 2.0]);
+    }
     let chosen = |index: usize| match show {
         Show::Substance(shown) => *shown == index,
         Show::Substances => true,

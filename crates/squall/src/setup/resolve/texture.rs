@@ -1,0 +1,233 @@
+//! What is painted on the fluid, and the rods that stir it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use squall_core::force::Stroke;
+use squall_io::picture::parse_artwork;
+use squall_render::Bitmap;
+use squall_render::color::from_srgb8;
+
+use super::*;
+use crate::assets::fingerprint;
+
+/// Pixels along the longer side of a drawing that is used as a texture.
+const DRAWN_PIXELS: usize = 1024;
+
+/// Most rods of a comb.
+const MAX_RODS: u64 = 100;
+
+impl Resolver<'_> {
+    pub(super) fn texture(&mut self, file: &scene::SceneFile, grid: &Grid, seed: u64) -> Option<Texture> {
+        let typed = file.texture.as_ref()?;
+        let t = &typed.value;
+        let period = self.positive(&t.period, 4.0, "texture.period");
+        let pattern = self.texture_pattern(t, typed.span, grid, seed)?;
+        Some(Texture {
+            period,
+            strength: self.between(&t.strength, 0.0, 1.0, 0.7, "texture.strength"),
+            contrast: t.contrast.as_deref().copied().unwrap_or(!pattern.is_colored()),
+            refine: self.count(&t.refine, 1, 4, 2, "texture.refine"),
+            pattern,
+        })
+    }
+
+    fn texture_pattern(&mut self, t: &scene::Texture, span: Span, grid: &Grid, seed: u64) -> Option<TexturePattern> {
+        let spans = [
+            t.noise.as_ref().map(|k| k.span),
+            t.lines.as_ref().map(|k| k.span),
+            t.image.as_ref().map(|k| k.span),
+            t.pattern.as_ref().map(|k| k.span),
+        ];
+        let mut given = spans.into_iter().flatten();
+        match (given.next(), given.next()) {
+            (None, _) => {
+                self.problems
+                    .error(span, "`texture` paints nothing", "what is painted?")
+                    .help("give it one of: noise = {}, lines = {}, image = \"photo.png\", pattern = \"pebbles\"");
+                return None;
+            }
+            (Some(_), Some(second)) => {
+                self.problems
+                    .error(second, "`texture` is more than one pattern", "the second one")
+                    .help("a fluid carries one: noise, lines, image or pattern");
+                return None;
+            }
+            _ => {}
+        }
+        if let (Some(size), true) = (&t.size, t.noise.is_some() || t.lines.is_some()) {
+            self.problems
+                .error(size.span, "`texture.size` is for pictures", "not here")
+                .help("noise has a `scale`, lines have a `spacing`");
+        }
+        if let Some(noise) = &t.noise {
+            return Some(TexturePattern::Noise {
+                scale: self.positive(&noise.scale, grid.longest() / 12.0, "texture.noise.scale"),
+                octaves: self.count(&noise.octaves, 1, 8, 4, "texture.noise.octaves"),
+                gain: self.between(&noise.gain, 0.0, 1.0, 0.6, "texture.noise.gain"),
+                seed: noise.seed.as_deref().copied().unwrap_or(seed),
+            });
+        }
+        if let Some(lines) = &t.lines {
+            return Some(TexturePattern::Lines {
+                spacing: self.positive(&lines.spacing, grid.longest() / 24.0, "texture.lines.spacing"),
+                direction: self.line_direction(lines),
+                warp: self.between(&lines.warp, 0.0, 5.0, 0.35, "texture.lines.warp"),
+                seed: lines.seed.as_deref().copied().unwrap_or(seed),
+            });
+        }
+        if let Some(photo) = &t.pattern {
+            // Square, or as near to it as fits into the box.
+            let short = grid.size[0].min(grid.size[1]);
+            let fitting = std::array::from_fn(|a| grid.size[a] / (grid.size[a] / short).round().max(1.0));
+            return Some(TexturePattern::Photo { photo: photo.value, size: self.texture_size(&t.size, fitting, grid) });
+        }
+        let name = t.image.as_ref()?;
+        let size = self.texture_size(&t.size, [grid.size[0], grid.size[1]], grid);
+        let data = self.asset(name)?;
+        let artwork = match parse_artwork(&data, Path::new(&name.value), [DRAWN_PIXELS; 2]) {
+            Ok(artwork) => artwork,
+            Err(e) => {
+                self.problems
+                    .error(name.span, e.to_string(), "this file")
+                    .help("pictures are PNG, JPEG, WebP, GIF, BMP, TIFF or SVG files");
+                return None;
+            }
+        };
+        // What is transparent lets white paper through.
+        let linear = |&[r, g, b, alpha]: &[f32; 4]| {
+            let bytes = [r, g, b].map(|v| (255.0 * (alpha * v + 1.0 - alpha) + 0.5).clamp(0.0, 255.0) as u8);
+            from_srgb8(bytes)
+        };
+        let pixels: Vec<_> = artwork.pixels.iter().map(linear).collect();
+        let picture = Arc::new(Bitmap::new(artwork.width, artwork.height, &pixels));
+        let file = File { name: name.value.clone(), fingerprint: fingerprint(&data) };
+        Some(TexturePattern::Image { file, picture, size })
+    }
+
+    fn line_direction(&mut self, lines: &scene::TextureLines) -> Vec<f64> {
+        let along_x: Vec<f64> = (0..self.d).map(|a| if a == 0 { 1.0 } else { 0.0 }).collect();
+        let Some(typed) = &lines.direction else { return along_x };
+        let direction = self.vector(&lines.direction, "texture.lines.direction");
+        if direction.iter().all(|v| *v == 0.0) && typed.len() == self.d {
+            self.problems
+                .error(typed.span, "`texture.lines.direction` has no direction", "length zero")
+                .help("for example [1.0, 0.5]: from one line to the next");
+            return along_x;
+        }
+        direction
+    }
+
+    /// Width and height of a picture; a whole number of them fits into a box that repeats.
+    fn texture_size(&mut self, typed: &Vector, default: [f64; 2], grid: &Grid) -> [f64; 2] {
+        let Some(typed) = typed else { return default };
+        let &[ref width, ref height] = typed.as_slice() else {
+            self.problems
+                .error(typed.span, format!("`texture.size` has {}", entries(typed.len())), "width and height")
+                .help("for example size = [0.5, 0.5]");
+            return default;
+        };
+        for (a, length) in [width, height].into_iter().enumerate() {
+            if length.value <= 0.0 {
+                self.problems
+                    .error(length.span, format!("`texture.size` cannot be {}", length.value), "metres, above zero")
+                    .help("leave it out to have the picture as large as the box");
+                return default;
+            }
+            let times = grid.size[a] / length.value;
+            if grid.axes[a] == Axis::Periodic && (times - times.round()).abs() > 1e-6 {
+                let fitting = grid.size[a] / times.round().max(1.0);
+                let message =
+                    format!("a picture of {} m does not fit into a periodic box of {} m", length.value, grid.size[a]);
+                self.problems
+                    .error(length.span, message, "would leave a seam")
+                    .help(format!("a whole number of them must fit: make it {fitting}"));
+            }
+        }
+        [width.value, height.value]
+    }
+
+    pub(super) fn stir(&mut self, f: &scene::Force, key: &str, grid: &Grid) -> Option<ForceKind> {
+        let s = f.stir.as_ref()?;
+        let key = format!("{key}.stir");
+        self.required(&s.path, s.span, &key, "path", "[[0.2, 0.5], [0.8, 0.5]]").then_some(())?;
+        let typed = s.path.as_ref()?;
+        let before = self.problems.errors.len();
+        let mut path: Vec<Vec<f64>> = typed
+            .iter()
+            .enumerate()
+            .map(|(i, point)| self.vector(&Some(point.clone()), &format!("{key}.path.{i}")))
+            .collect();
+        if path.len() < 2 {
+            self.problems
+                .error(typed.span, format!("`{key}.path` has {}", entries(path.len())), "at least 2 points")
+                .help("for example path = [[0.2, 0.5], [0.8, 0.5]]");
+        } else if let Some(i) = path.windows(2).position(|p| p[0] == p[1]) {
+            let message = format!("`{key}.path` has the same point twice, one after the other");
+            self.problems.error(typed.value[i + 1].span, message, "again").help("leave one of them out");
+        }
+        if self.problems.errors.len() > before {
+            return None;
+        }
+        let looped = s.r#loop.as_deref().copied().unwrap_or(false);
+        if looped && !closes(&path, grid) {
+            path.push(path[0].clone());
+        }
+        let speed = self.positive(&s.speed, grid.longest() / 2.0, &format!("{key}.speed"));
+        let times = self.stir_times(s, &path, speed, &key)?;
+        let rods = self.count(&s.rods, 1, MAX_RODS, 1, &format!("{key}.rods"));
+        let apart = self.vector(&s.apart, &format!("{key}.apart"));
+        if rods > 1 && apart.iter().all(|v| *v == 0.0) {
+            let span = s.rods.as_ref().map(|r| r.span);
+            self.problems
+                .error(span, format!("`{key}` has {rods} rods in the same place"), "how far apart?")
+                .help("for example apart = [0.0, 0.1]: from one rod to the next");
+        }
+        Some(ForceKind::Stir {
+            path,
+            times,
+            looped,
+            radius: self.positive(&s.radius, grid.longest() / 40.0, &format!("{key}.radius")),
+            rate: self.positive(&s.rate, 30.0, &format!("{key}.rate")),
+            rods,
+            apart,
+        })
+    }
+
+    /// When the rod is at each point.
+    fn stir_times(&mut self, s: &scene::Stir, path: &[Vec<f64>], speed: f64, key: &str) -> Option<Vec<f64>> {
+        let Some(typed) = &s.times else {
+            let points: Vec<[f64; 3]> =
+                path.iter().map(|p| std::array::from_fn(|a| p.get(a).copied().unwrap_or(0.0))).collect();
+            return Some(Stroke::times(&points, speed));
+        };
+        if let Some(speed) = &s.speed {
+            self.problems
+                .error(speed.span, format!("`{key}` has both `speed` and `times`"), "one of them")
+                .help("`times` say when the rod is at each point; `speed` is the same everywhere");
+        }
+        let times: Vec<f64> = typed.iter().map(|t| t.value).collect();
+        if times.len() != path.len() {
+            let message = format!("`{key}.times` has {}, but there are {} points", entries(times.len()), path.len());
+            let help = "one time for each point; a loop that does not end where it began has one more, for its return";
+            self.problems.error(typed.span, message, format!("expected {}", path.len())).help(help);
+            return None;
+        }
+        if let Some(i) = times.windows(2).position(|t| t[1] <= t[0]) {
+            let message = format!("`{key}.times` goes from {} to {}", times[i], times[i + 1]);
+            self.problems.error(typed.value[i + 1].span, message, "not later").help("times must grow");
+            return None;
+        }
+        Some(times)
+    }
+}
+
+/// Whether a path ends where it began, or a whole number of periodic boxes away.
+fn closes(path: &[Vec<f64>], grid: &Grid) -> bool {
+    let (first, last) = (&path[0], &path[path.len() - 1]);
+    (0..first.len()).all(|a| {
+        let way = (last[a] - first[a]) / grid.size[a];
+        let whole = if grid.axes[a] == Axis::Periodic { way.round() } else { 0.0 };
+        (way - whole).abs() < 1e-9
+    })
+}
