@@ -6,6 +6,8 @@
 //! | [`layers`] | several substances at once: glowing light or ink on paper |
 //! | [`volume`] | three-dimensional smoke and fire, lit and shadowed |
 //! | [`film`] | sparse smoke and fire with objects, cameras, several lights |
+//! | [`maps`] | maps of two-dimensional fields for games: values that tile, normals |
+//! | [`fill`] | values where there are none, from those around |
 //! | [`derived`] | fields to draw that are made from velocity: vorticity, speed |
 //!
 //! Conventions: fields hold one value per cell, x fastest, y up: the first row of a field is the BOTTOM of the
@@ -16,11 +18,13 @@
 pub mod color;
 pub mod colormap;
 pub mod derived;
+pub mod fill;
 pub mod film;
 pub mod image;
 pub mod layers;
 mod light;
 pub mod map;
+pub mod maps;
 pub mod plane;
 mod relief;
 mod resample;

@@ -10,6 +10,7 @@
 
 mod film;
 mod objects;
+pub mod passes;
 
 use squall_core::{Simulation, StateVisitor};
 use squall_render::color::from_srgb8;
@@ -23,6 +24,7 @@ use crate::build::BuildError;
 use crate::setup::{self, PictureMode, Setup, Show};
 pub use film::{FilmPainter, Volumes};
 use objects::FlatObjects;
+use passes::{PassImage, PassPainter};
 
 /// Values of a field, one component after the other for each cell: `u v u v ...`.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +63,7 @@ pub fn read_field(sim: &dyn Simulation, name: &str) -> Option<FieldValues> {
 /// never shrinks, so that pictures do not flicker, and it is part of the state, so that a resumed run draws the same.
 pub struct Painter {
     film: Option<FilmPainter>,
+    passes: PassPainter,
     objects: FlatObjects,
     picture: setup::Picture,
     names: Vec<String>,
@@ -124,6 +127,7 @@ impl Painter {
     pub fn new(setup: &Setup) -> Result<Self, PainterError> {
         Ok(Self {
             film: setup.film.as_ref().map(|film| FilmPainter::new(setup, film)).transpose()?,
+            passes: PassPainter::new(setup),
             objects: FlatObjects::new(setup)?,
             names: setup.substances.iter().map(|s| s.name.clone()).collect(),
             colors: setup.substances.iter().map(|s| from_srgb8(s.color)).collect(),
@@ -141,6 +145,55 @@ impl Painter {
         let [lo, hi] = &mut self.seen;
         visitor.real("picture.lo", lo);
         visitor.real("picture.hi", hi);
+    }
+
+    /// Draws what [`Output::passes`](setup::Output::passes) wants of the present state, after its picture.
+    pub fn draw_passes(
+        &mut self,
+        sim: &dyn Simulation,
+        frame: u64,
+        picture: &Picture,
+    ) -> Result<Vec<PassImage>, RenderError> {
+        if self.passes.passes.is_empty() {
+            return Ok(Vec::new());
+        }
+        match (&mut self.film, picture) {
+            (Some(film), Picture::Film(shot)) => {
+                let mut volumes = film.volumes(sim);
+                self.passes.take(&mut volumes, |name, component| {
+                    let mut out = squall_core::Volume::default();
+                    sim.volume(name, component, &mut out);
+                    out
+                });
+                self.passes.film(film, &volumes, shot, sim.time(), frame)
+            }
+            (_, Picture::Screen(image)) if sim.cells().len() == 2 => {
+                let height = self.height(sim);
+                self.passes.flat(sim, &height, [image.width, image.height])
+            }
+            // A setup has no passes then.
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What is shown, all substances together, from 0 to 1 in the range of the picture.
+    fn height(&mut self, sim: &dyn Simulation) -> Vec<f32> {
+        let names: Vec<String> = match self.picture.show {
+            Show::Substance(i) => vec![self.names[i].clone()],
+            Show::Substances => self.names.clone(),
+            Show::Speed => vec!["speed".to_owned()],
+            Show::Vorticity => vec!["vorticity".to_owned()],
+            Show::Pressure => vec!["pressure".to_owned()],
+        };
+        let mut total: Vec<f32> = Vec::new();
+        for name in names {
+            let amounts = self.amounts(sim, &name);
+            match total.is_empty() {
+                true => total = amounts,
+                false => total.iter_mut().zip(&amounts).for_each(|(sum, v)| *sum += v),
+            }
+        }
+        total
     }
 
     /// Draws the present state as a frame.
@@ -213,7 +266,8 @@ impl Painter {
             false => Range { lo: range.lo, hi: range.lo + (range.hi - range.lo) / exposure },
         };
         let relief = self.picture.relief as f32;
-        let style = MapStyle { map: self.map.clone(), range, gamma: 1.0 / self.picture.gamma as f32, relief };
+        let opacity = self.picture.transparent.then_some(self.picture.opacity as f32);
+        let style = MapStyle { map: self.map.clone(), range, gamma: 1.0 / self.picture.gamma as f32, relief, opacity };
         draw_map(&plane(sim, &values)?, self.width, &style)
     }
 
@@ -229,7 +283,8 @@ impl Painter {
         for (amount, &i) in amounts.iter().zip(shown) {
             layers.push(Layer { amount: plane(sim, amount)?, color: self.colors[i], strength: strength as f32 });
         }
-        draw_layers(&layers, self.width, mixing, self.background(), p.relief as f32)
+        let background = (!p.transparent).then(|| self.background());
+        draw_layers(&layers, self.width, mixing, background, p.relief as f32)
     }
 
     fn draw_smoke(&mut self, sim: &dyn Simulation, shown: &[usize]) -> Result<Image, RenderError> {

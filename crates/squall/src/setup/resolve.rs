@@ -82,6 +82,7 @@ impl Setup {
         let output = r.output(file, &grid, model, film);
         let picture = r.picture(file, model, &substances, &sources, film);
         let film = film.then(|| r.film(file, &grid, &picture, &substances, &sources));
+        let flipbook = r.flipbook(file);
         let mut setup = Setup {
             description: file.description.as_deref().cloned().unwrap_or_default(),
             model,
@@ -99,8 +100,10 @@ impl Setup {
             output,
             picture,
             film,
+            flipbook,
         };
         setup.guide = r.guide(file, &setup);
+        r.check_passes(file, &setup);
         super::check::check(&setup, file, &mut r.problems);
         let budget = super::check::budget(&setup, file, &scene.sources);
         let warnings = r.problems.into_result()?;
@@ -409,6 +412,7 @@ impl Resolver<'_> {
 
 mod figure;
 mod film;
+mod flipbook;
 mod force;
 mod output;
 mod picture;
