@@ -35,6 +35,27 @@ pub fn sample(
     Ok(pixels)
 }
 
+/// A picture in another size, with C numbers for each pixel: averages when shrinking, smooth between pixels when
+/// enlarging.
+pub fn resize<const C: usize>(pixels: &[[f32; C]], from: [usize; 2], to: [usize; 2]) -> Vec<[f32; C]> {
+    assert_eq!(pixels.len(), from[0] * from[1], "as many pixels as the size says");
+    if from == to {
+        return pixels.to_vec();
+    }
+    let (across, down) = (taps(from[0], to[0], false), taps(from[1], to[1], false));
+    let mut out = vec![[0.0; C]; to[0] * to[1]];
+    out.par_chunks_mut(to[0]).zip(&down).for_each(|(out, rows)| {
+        for (out, columns) in out.iter_mut().zip(&across) {
+            for &(y, v) in rows {
+                for &(x, u) in columns {
+                    (0..C).for_each(|c| out[c] += u * v * pixels[y * from[0] + x][c]);
+                }
+            }
+        }
+    });
+    out
+}
+
 /// The cells that a pixel takes its value from, and their weights.
 fn taps(cells: usize, pixels: usize, wraps: bool) -> Vec<Vec<(usize, f32)>> {
     let per_pixel = cells as f64 / pixels as f64;

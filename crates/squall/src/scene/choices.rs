@@ -195,6 +195,8 @@ choices! {
         Straight = "straight",
         /// Colours already multiplied by opacity: glow may be brighter than it is opaque.
         Premultiplied = "premultiplied",
+        /// No opacity: frames keep their background.
+        Opaque = "opaque",
     }
 
     /// How substances look.
