@@ -57,6 +57,13 @@ impl Atlas {
         }
     }
 
+    /// Fills the places after the last frame, so that what is read there by mistake does no harm.
+    pub fn put_rest<const C: usize>(&mut self, count: u32, value: [f32; C]) {
+        for i in count..self.layout.columns * self.layout.rows {
+            self.put(i, |_| value);
+        }
+    }
+
     /// `srgb`: whether the numbers are colours for a screen.
     pub fn write(&self, path: &Path, srgb: bool) -> Result<(), IoError> {
         let [width, height] = self.layout.size();

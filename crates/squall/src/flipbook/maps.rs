@@ -187,6 +187,7 @@ impl Job<'_> {
                 atlas.put(i, |p| [code(pixels[p][0]), code(down * pixels[p][1]), 0.0]);
                 Ok(())
             })?;
+        atlas.put_rest(self.selection.count, [0.5, 0.5, 0.0]);
         let scale = f64::from(most);
         Ok(done.then(|| vec![Map { name: name(Pass::Motion)[0], bits, channels: 3, srgb: false, scale, zero: 0.0, atlas }]))
     }
@@ -210,6 +211,7 @@ impl Job<'_> {
             });
             Ok(())
         })?;
+        atlas.put_rest(self.selection.count, [0.5, 0.5, 1.0]);
         let name = name(Pass::Normal)[0];
         Ok(done.then(|| vec![Map { name, bits: 8, channels: 3, srgb: false, scale: 1.0, zero: 0.0, atlas }]))
     }

@@ -102,6 +102,11 @@ pub fn prepare(setup: &mut Setup) -> Result<(), FlipbookError> {
             output.height = (f64::from(width) * setup.grid.size[1] / setup.grid.size[0]).round().max(1.0) as u32;
         }
     }
+    // What was chosen stays, though the scene has another size and length now.
+    let f = &mut setup.flipbook;
+    (f.columns, f.rows, f.padding) = (Some(layout.columns), Some(layout.rows), Some(layout.padding));
+    (f.width, f.height) = (width, Some(height));
+    (f.from, f.every, f.count) = (Some(selection.from), Some(selection.every), Some(selection.count));
     // What comes after the last frame of the flipbook need not be computed.
     setup.time.frames = setup.time.frames.min(selection.last().max(1));
     Ok(())
