@@ -221,7 +221,10 @@ fn describe(packed: &Packed, fps: f64) -> String {
 impl From<FlipbookError> for Failure {
     fn from(error: FlipbookError) -> Self {
         let code = match &error {
-            FlipbookError::Layout(_) | FlipbookError::Map { .. } | FlipbookError::Missing { .. } => Code::Usage,
+            FlipbookError::Layout(_)
+            | FlipbookError::Map { .. }
+            | FlipbookError::Background { .. }
+            | FlipbookError::Missing { .. } => Code::Usage,
             _ => Code::Io,
         };
         Self::new(code, error.to_string(), error.advice())

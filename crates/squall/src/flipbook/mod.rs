@@ -44,6 +44,12 @@ pub enum FlipbookError {
         /// What to do.
         advice: &'static str,
     },
+    /// The pictures of the run have a background.
+    #[error("the pictures in {} have a background, and so would the flipbook", .folder.display())]
+    Background {
+        /// Where they are.
+        folder: PathBuf,
+    },
     /// The run has not written what is needed.
     #[error("{} is missing", .path.display())]
     Missing {
@@ -66,6 +72,9 @@ impl FlipbookError {
         match self {
             FlipbookError::Layout(error) => Some(error.advice()),
             FlipbookError::Map { advice, .. } => Some((*advice).to_owned()),
+            FlipbookError::Background { .. } => {
+                Some("use --opaque, or give `squall flipbook` the scene itself".to_owned())
+            }
             FlipbookError::Missing { pass: "frame", .. } => {
                 Some("run the scene with transparent pictures (and output.exr in 3D), or give `squall flipbook` the scene itself".to_owned())
             }
@@ -136,6 +145,10 @@ pub fn pack(
     observer: &mut dyn Observer,
     cancel: &CancelToken,
 ) -> Result<Packed, FlipbookError> {
+    let clear = setup.film.as_ref().map_or(setup.picture.transparent, |film| film.render.transparent);
+    if setup.flipbook.alpha != Alpha::Opaque && !clear {
+        return Err(FlipbookError::Background { folder: run.to_owned() });
+    }
     let (layout, selection) = layout::plan(setup)?;
     std::fs::create_dir_all(out).map_err(|source| IoError::File { path: out.to_owned(), action: "create the folder", source })?;
     let mut packed = Packed { layout, selection, files: Vec::new(), preview: None, cancelled: false };

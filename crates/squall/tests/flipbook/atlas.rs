@@ -175,6 +175,9 @@ fn a_run_without_the_passes_is_refused_and_a_cancelled_pack_says_so() {
     let frames = book.out.join("frames");
     let error = pack(&setup, "dye", &frames, &book.out, &mut quiet, &CancelToken::default()).unwrap_err();
     assert!(error.to_string().contains("motion_0001.exr") && error.advice().unwrap().contains("output.passes"));
+    setup.picture.transparent = false;
+    let error = pack(&setup, "dye", &frames, &book.out, &mut quiet, &CancelToken::default()).unwrap_err();
+    assert!(error.to_string().contains("background") && error.advice().unwrap().contains("--opaque"));
     let cancel = CancelToken::default();
     cancel.cancel();
     assert!(pack(&book.setup, "dye", &frames, &book.out, &mut quiet, &cancel).unwrap().cancelled);

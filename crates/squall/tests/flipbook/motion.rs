@@ -151,6 +151,21 @@ fn measure(text: &str, last: u32) -> [f32; 4] {
     let warped = apart(&now.moved(-1.0), &next.pixels);
     let faded = apart(&mixed(&now.pixels, &next.pixels, 0.5), &half.pixels);
     let played = apart(&mixed(&now.moved(-0.5), &next.moved(0.5), 0.5), &half.pixels);
+    if std::env::var_os("MEASURE").is_some() {
+        let mid = |shot: &Shot, sign: f32| Shot {
+            width: shot.width,
+            pixels: shot.pixels.clone(),
+            motion: (0..shot.motion.len()).map(|i| {
+                let ([u, v, ..], x, y) = (shot.motion[i], (i % shot.width) as f32, (i / shot.width) as f32);
+                Shot::at(&shot.motion, shot.width, x + sign * u, y - sign * v)
+            }).collect(),
+        };
+        for sign in [-0.5, -0.25, 0.25, 0.5] {
+            let (a, b) = (mid(&now, sign), mid(&next, sign));
+            eprintln!("mid {sign}: warped {:.1} played {:.1}", apart(&a.moved(-1.0), &next.pixels),
+                apart(&mixed(&a.moved(-0.5), &b.moved(0.5), 0.5), &half.pixels));
+        }
+    }
     eprintln!("still {still:.1} warped {warped:.1} faded {faded:.1} played {played:.1}");
     [still, warped, faded, played]
 }
