@@ -7,7 +7,7 @@ mod progress;
 mod scene;
 
 use clap::{ArgAction, Parser, Subcommand};
-use commands::{bench, check, completions, info, morph, new, render, run, scenes, schema};
+use commands::{bench, check, completions, flipbook, info, morph, new, render, run, scenes, schema};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,6 +17,7 @@ Examples:
   squall new storm                       a commented scene of your own, storm.toml
   squall check storm.toml                is it right, and what will it take?
   squall run storm.toml --set solver.cfl=1 --set picture.map=ice
+  squall flipbook burst --size 128 --power-of-two      textures for games, with motion vectors
   squall render out/storm --set camera.turntable=6    other pictures of the same run
 
 Exit codes:
@@ -46,6 +47,8 @@ enum Command {
     Morph(morph::Args),
     /// Take the pictures of a finished run again, without simulating
     Render(render::Args),
+    /// Pack the frames of a scene into textures for games
+    Flipbook(flipbook::Args),
     /// Check a scene and show every value that will be used
     Check(check::Args),
     /// Show what is in volumes and checkpoints
@@ -78,6 +81,7 @@ fn main() -> std::process::ExitCode {
         Command::Run(args) => run::run(&args, voice),
         Command::Morph(args) => morph::run(&args, voice),
         Command::Render(args) => render::run(&args, voice),
+        Command::Flipbook(args) => flipbook::run(&args, voice),
         Command::Check(args) => check::run(&args, voice),
         Command::Info(args) => info::run(&args),
         Command::Scenes(args) => scenes::run(&args),

@@ -46,11 +46,16 @@ pub struct Loaded {
 impl SceneArgs {
     /// Reads the scene; tells its warnings.
     pub fn load(&self, voice: Voice) -> Result<Loaded, Failure> {
+        self.load_with(&[], voice)
+    }
+
+    /// The same with more changes, each `key.path=value`.
+    pub fn load_with(&self, more: &[String], voice: Voice) -> Result<Loaded, Failure> {
         let mut found = find(&self.scene)?;
         if let Some(root) = &self.asset_root {
             found.assets = Assets::folder(root);
         }
-        let mut changes = self.set.clone();
+        let mut changes = [more, &self.set].concat();
         changes.extend(self.frames.map(|n| format!("time.frames={n}")));
         found.load(&changes, self.scale, voice)
     }

@@ -101,7 +101,8 @@ impl<const D: usize> TextureCoordinates<D> {
         };
         // How far along the flow each set is carried: for all of the step, unless it begins anew within it.
         let mut spans = [dt; SETS];
-        for (turns, turned) in self.turns.iter_mut().zip(self.turned(time)) {
+        let begun = self.turned(time);
+        for (turns, turned) in self.turns.iter_mut().zip(begun) {
             // A loop goes back in time, by whole turns.
             *turns = (*turns).min((turned + 1e-6).floor().max(0.0) as u64);
         }

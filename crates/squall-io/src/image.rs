@@ -20,14 +20,39 @@ pub struct Picture {
 /// Equal samples give equal bytes.
 pub fn write_png(path: impl AsRef<Path>, width: u32, height: u32, samples: &[u8]) -> Result<(), IoError> {
     let channels = channels(path.as_ref(), width, height, samples.len())?;
-    write(path.as_ref(), width, height, channels, png::BitDepth::Eight, samples)
+    write(path.as_ref(), width, height, channels, png::BitDepth::Eight, samples, true)
 }
 
 /// Like [`write_png`] with 16 bits per sample: for further grading without banding.
 pub fn write_png16(path: impl AsRef<Path>, width: u32, height: u32, samples: &[u16]) -> Result<(), IoError> {
     let channels = channels(path.as_ref(), width, height, samples.len())?;
     let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_be_bytes()).collect();
-    write(path.as_ref(), width, height, channels, png::BitDepth::Sixteen, &bytes)
+    write(path.as_ref(), width, height, channels, png::BitDepth::Sixteen, &bytes, true)
+}
+
+/// Numbers that are no colours, one, three or four for each pixel, the top row first.
+#[derive(Clone, Copy, Debug)]
+pub enum Samples<'a> {
+    /// With 8 bits.
+    Eight(&'a [u8]),
+    /// With 16 bits.
+    Sixteen(&'a [u16]),
+}
+
+/// Writes numbers that are no colours: one (grey), three (RGB) or four (RGBA) for each pixel. The file does not claim to be
+/// sRGB, so that nobody bends the numbers. Equal samples give equal bytes.
+pub fn write_map(path: impl AsRef<Path>, width: u32, height: u32, samples: Samples<'_>) -> Result<(), IoError> {
+    let path = path.as_ref();
+    let (count, depth, bytes) = match samples {
+        Samples::Eight(samples) => (samples.len(), png::BitDepth::Eight, samples.to_vec()),
+        Samples::Sixteen(samples) => {
+            let bytes = samples.iter().flat_map(|sample| sample.to_be_bytes()).collect();
+            (samples.len(), png::BitDepth::Sixteen, bytes)
+        }
+    };
+    let grey = count > 0 && count as u128 == u128::from(width) * u128::from(height);
+    let color = if grey { png::ColorType::Grayscale } else { channels(path, width, height, count)? };
+    write(path, width, height, color, depth, &bytes, false)
 }
 
 fn channels(path: &Path, width: u32, height: u32, samples: usize) -> Result<png::ColorType, IoError> {
@@ -49,9 +74,10 @@ fn write(
     color: png::ColorType,
     depth: png::BitDepth,
     bytes: &[u8],
+    srgb: bool,
 ) -> Result<(), IoError> {
     let mut encoded = Vec::with_capacity(bytes.len() / 2 + 1024);
-    encode(&mut encoded, width, height, color, depth, bytes).map_err(|e| IoError::content(path, e))?;
+    encode(&mut encoded, width, height, color, depth, bytes, srgb).map_err(|e| IoError::content(path, e))?;
     let mut file = OutputFile::create(path)?;
     file.write_all(&encoded).map_err(|e| file.explain(e))?;
     file.finish()
@@ -64,11 +90,14 @@ fn encode(
     color: png::ColorType,
     depth: png::BitDepth,
     bytes: &[u8],
+    srgb: bool,
 ) -> Result<(), png::EncodingError> {
     let mut encoder = png::Encoder::new(to, width, height);
     encoder.set_color(color);
     encoder.set_depth(depth);
-    encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    if srgb {
+        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    }
     encoder.set_compression(png::Compression::Fast);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(bytes)?;
@@ -80,7 +109,24 @@ const MAX_PIXELS: u64 = 1 << 28;
 
 /// Reads any PNG as 8-bit RGBA.
 pub fn read_png(path: impl AsRef<Path>) -> Result<Picture, IoError> {
-    let path = path.as_ref();
+    let eight = png::Transformations::normalize_to_color8() | png::Transformations::ALPHA;
+    let (width, height, _, rgba) = read(path.as_ref(), eight)?;
+    Ok(Picture { width, height, rgba })
+}
+
+/// Reads any PNG as 16-bit RGBA: width, height, and four numbers for each pixel. 8 bits become 16 that mean the same.
+pub fn read_png16(path: impl AsRef<Path>) -> Result<(u32, u32, Vec<u16>), IoError> {
+    let whole = png::Transformations::EXPAND | png::Transformations::ALPHA;
+    let (width, height, depth, bytes) = read(path.as_ref(), whole)?;
+    let samples = match depth {
+        png::BitDepth::Sixteen => bytes.as_chunks().0.iter().map(|&b| u16::from_be_bytes(b)).collect(),
+        _ => bytes.iter().map(|&b| 257 * u16::from(b)).collect(),
+    };
+    Ok((width, height, samples))
+}
+
+/// Width, height, bits, and four samples for each pixel.
+fn read(path: &Path, transformations: png::Transformations) -> Result<(u32, u32, png::BitDepth, Vec<u8>), IoError> {
     let file = File::open(path).map_err(IoError::file(path, "open"))?;
     let wrong = |e: png::DecodingError| match e {
         png::DecodingError::IoError(e) if e.kind() != std::io::ErrorKind::UnexpectedEof => {
@@ -90,7 +136,7 @@ pub fn read_png(path: impl AsRef<Path>) -> Result<Picture, IoError> {
     };
     let limits = png::Limits { bytes: 64 << 20 };
     let mut decoder = png::Decoder::new_with_limits(BufReader::with_capacity(1 << 16, file), limits);
-    decoder.set_transformations(png::Transformations::normalize_to_color8() | png::Transformations::ALPHA);
+    decoder.set_transformations(transformations);
     let mut reader = decoder.read_info().map_err(wrong)?;
     let (width, height) = reader.info().size();
     if u64::from(width) * u64::from(height) > MAX_PIXELS {
@@ -100,13 +146,25 @@ pub fn read_png(path: impl AsRef<Path>) -> Result<Picture, IoError> {
     let mut samples = vec![0; size];
     let info = reader.next_frame(&mut samples).map_err(wrong)?;
     samples.truncate(info.buffer_size());
-    let rgba = match info.color_type {
-        png::ColorType::Rgba => samples,
-        png::ColorType::Rgb => samples.as_chunks().0.iter().flat_map(|&[r, g, b]| [r, g, b, 255]).collect(),
-        png::ColorType::GrayscaleAlpha => samples.as_chunks().0.iter().flat_map(|&[v, a]| [v, v, v, a]).collect(),
-        _ => samples.iter().flat_map(|&v| [v, v, v, 255]).collect(),
+    // Which sample of a pixel becomes which; `None` is opaque.
+    let order: [Option<usize>; 4] = match info.color_type {
+        png::ColorType::Rgba => return Ok((width, height, info.bit_depth, samples)),
+        png::ColorType::Rgb => [Some(0), Some(1), Some(2), None],
+        png::ColorType::GrayscaleAlpha => [Some(0), Some(0), Some(0), Some(1)],
+        _ => [Some(0), Some(0), Some(0), None],
     };
-    Ok(Picture { width, height, rgba })
+    let bytes = if info.bit_depth == png::BitDepth::Sixteen { 2 } else { 1 };
+    let pixel = bytes * info.color_type.samples();
+    let mut rgba = Vec::with_capacity(4 * bytes * samples.len() / pixel);
+    for pixel in samples.chunks_exact(pixel) {
+        for from in order {
+            match from {
+                Some(from) => rgba.extend_from_slice(&pixel[from * bytes..][..bytes]),
+                None => rgba.extend_from_slice(&[255; 2][..bytes]),
+            }
+        }
+    }
+    Ok((width, height, info.bit_depth, rgba))
 }
 
 #[cfg(test)]
@@ -143,6 +201,26 @@ mod tests {
         assert_eq!((info.bit_depth, info.color_type), (png::BitDepth::Sixteen, png::ColorType::Rgb));
         let back: Vec<u16> = bytes.chunks(2).map(|b| u16::from_be_bytes([b[0], b[1]])).collect();
         assert_eq!(back, samples);
+    }
+
+    #[test]
+    fn maps_keep_their_numbers_and_do_not_claim_to_be_colours() {
+        let folder = TestFolder::new("png-map");
+        let path = folder.join("a.png");
+        let samples: Vec<u16> = (0..12).map(|i| i * 5003).collect();
+        for channels in [1, 3] {
+            write_map(&path, 12 / channels, 1, Samples::Sixteen(&samples)).unwrap();
+            let (width, _, back) = read_png16(&path).unwrap();
+            assert_eq!(width, 12 / channels);
+            for (i, pixel) in back.chunks(4).enumerate() {
+                let expected: [u16; 3] = std::array::from_fn(|c| samples[if channels == 1 { i } else { 3 * i + c }]);
+                assert_eq!(pixel, [expected[0], expected[1], expected[2], 65535]);
+            }
+        }
+        write_map(&path, 3, 1, Samples::Eight(&[0, 128, 255])).unwrap();
+        assert_eq!(read_png16(&path).unwrap().2[4], 128 * 257);
+        assert!(!std::fs::read(&path).unwrap().windows(4).any(|w| w == b"sRGB"));
+        assert!(write_map(&path, 5, 1, Samples::Eight(&[0; 7])).is_err());
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub mod vdb;
 
 pub use checkpoint::{Checkpoint, CheckpointError, Position};
 
-pub use crate::image::{Picture, read_png, write_png, write_png16};
+pub use crate::image::{Picture, Samples, read_png, read_png16, write_map, write_png, write_png16};
 pub use exr::{ExrPicture, ExrPrecision, read_exr, write_exr};
 pub use folder::{FolderError, Manifest, OutputFolder, Start};
 pub use mesh::{LoadedMesh, MeshFileError, load_mesh, parse_mesh, write_obj, write_ply};

@@ -58,6 +58,11 @@ pub fn from_srgb8(bytes: [u8; 3]) -> Rgb {
     })
 }
 
+/// Linear light to sRGB, from 0 to 255.
+pub fn to_srgb(linear: f32) -> f32 {
+    Encoder::new().encode(linear)
+}
+
 const STEPS: usize = 4096;
 
 /// The sRGB curve as a table, scaled to 255: linear interpolation is wrong by less than 1/200 of a level.

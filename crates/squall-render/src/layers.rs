@@ -28,16 +28,20 @@ pub enum Mixing {
 
 /// Draws all layers at once, `width` pixels wide (made even); the height follows from the shape of the first.
 /// `relief` shades the total amount as a landscape: 0 is flat, 1 is strong.
+///
+/// Without a background the picture is transparent. Light then is as opaque as its brightest channel, so that it looks
+/// on black as it would with a black background; ink is as opaque as its darkest one, and looks right on white paper.
 pub fn draw_layers(
     layers: &[Layer<'_>],
     width: usize,
     mixing: Mixing,
-    background: Background,
+    background: impl Into<Option<Background>>,
     relief: f32,
 ) -> Result<Image, RenderError> {
     let Some(first) = layers.first() else {
         return Err(RenderError::Length { cells: vec![], values: 0 });
     };
+    let background = background.into();
     let (width, height) = first.amount.picture_size(width)?;
     let amounts: Vec<Vec<f32>> = layers.iter().map(|layer| resample(&layer.amount, width, height)).collect();
     // What each channel gains (glow) or loses (ink) for an amount of 1.
@@ -51,7 +55,11 @@ pub fn draw_layers(
     let relief = Relief::new(&thickness, width, height, relief).wrapping(first.amount.wraps);
 
     Ok(Image::draw(width, height, |y, row| {
-        let ground = background.row(y, height);
+        let clear = match mixing {
+            Mixing::Glow => [0.0; 3],
+            Mixing::Ink => [1.0; 3],
+        };
+        let ground = background.as_ref().map_or(clear, |background| background.row(y, height));
         for (x, pixel) in row.iter_mut().enumerate() {
             let mut depth = [0.0; 3];
             let mut finite = true;
@@ -69,7 +77,17 @@ pub fn draw_layers(
                 Mixing::Glow => std::array::from_fn(|c| 1.0 - (1.0 - ground[c]) * through[c]),
                 Mixing::Ink => std::array::from_fn(|c| ground[c] * through[c]),
             };
-            *pixel = relief.shade([r, g, b, 1.0], x, y);
+            let straight = match background {
+                Some(_) => [r, g, b, 1.0],
+                None if !finite => [r, g, b, 1.0],
+                None => {
+                    let opacity = 1.0 - through.iter().fold(1.0, |least: f32, t| least.min(*t));
+                    // On the clear ground this is the colour from above.
+                    let whole = |v: f32, ground: f32| ((v - (1.0 - opacity) * ground) / opacity.max(1e-6)).max(0.0);
+                    [whole(r, ground[0]), whole(g, ground[1]), whole(b, ground[2]), opacity]
+                }
+            };
+            *pixel = relief.shade(straight, x, y);
         }
     }))
 }
@@ -126,6 +144,26 @@ mod tests {
             assert!(both[c] >= one[c] && both[c] < 250);
         }
         assert_eq!(draw([0.0, 0.0], ["#fff", "#fff"], Mixing::Glow, BLACK), [0, 0, 0, 255]);
+    }
+
+    #[test]
+    fn without_a_background_a_picture_looks_on_black_or_paper_as_if_drawn_there() {
+        let field = [0.7; 4];
+        let amount = Plane::new(&field, [2, 2], [1.0; 2]).unwrap();
+        let layers = [Layer { amount, color: from_hex("#d08040").unwrap(), strength: 1.0 }];
+        for (mixing, ground, behind) in [(Mixing::Glow, BLACK, 0.0), (Mixing::Ink, WHITE, 1.0)] {
+            let on = draw_layers(&layers, 2, mixing, ground, 0.0).unwrap().pixels[0];
+            let [r, g, b, a] = draw_layers(&layers, 2, mixing, None, 0.0).unwrap().pixels[0];
+            let alpha = f32::from(a) / 255.0;
+            assert!(a > 50 && a < 255, "{a}");
+            for (straight, on) in [r, g, b].into_iter().zip(on) {
+                let linear = |v: u8| crate::color::from_srgb8([v; 3])[0];
+                let over = alpha * linear(straight) + (1.0 - alpha) * behind;
+                // Two roundings to a level each, of colour and of opacity.
+                assert!((over - linear(on)).abs() < 0.012, "{mixing:?}: {over} {}", linear(on));
+            }
+        }
+        assert_eq!(draw_layers(&layers[..0], 2, Mixing::Ink, None, 0.0).map(|i| i.width).ok(), None);
     }
 
     #[test]

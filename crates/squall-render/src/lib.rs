@@ -7,6 +7,8 @@
 //! | [`volume`] | three-dimensional smoke and fire, lit and shadowed |
 //! | [`texture`] | patterns that a fluid carries along, in 2D and 3D |
 //! | [`film`] | sparse smoke and fire with objects, cameras, several lights |
+//! | [`maps`] | maps of two-dimensional fields for games: values that tile, normals |
+//! | [`fill`] | values where there are none, from those around |
 //! | [`derived`] | fields to draw that are made from velocity: vorticity, speed |
 //!
 //! Conventions: fields hold one value per cell, x fastest, y up: the first row of a field is the BOTTOM of the
@@ -17,11 +19,13 @@
 pub mod color;
 pub mod colormap;
 pub mod derived;
+pub mod fill;
 pub mod film;
 pub mod image;
 pub mod layers;
 mod light;
 pub mod map;
+pub mod maps;
 pub mod plane;
 mod relief;
 mod resample;

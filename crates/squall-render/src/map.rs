@@ -50,12 +50,15 @@ pub struct MapStyle {
     pub gamma: f32,
     /// How strongly the field is shaded as if it were a landscape lit from the upper left; 0 is flat, 1 is strong.
     pub relief: f32,
+    /// `None` draws an opaque picture. Else this times the share of the range that a value reaches is its opacity; in a
+    /// diverging map, how far it is from the middle.
+    pub opacity: Option<f32>,
 }
 
 impl MapStyle {
-    /// Flat, gamma 1.
+    /// Flat, gamma 1, opaque.
     pub fn new(map: ColorMap, range: Range) -> Self {
-        Self { map, range, gamma: 1.0, relief: 0.0 }
+        Self { map, range, gamma: 1.0, relief: 0.0, opacity: None }
     }
 }
 
@@ -74,8 +77,16 @@ pub fn draw_map(plane: &Plane<'_>, width: usize, style: &MapStyle) -> Result<Ima
     Ok(Image::draw(width, height, |y, row| {
         let line = &values[y * width..][..width];
         for (x, (pixel, &v)) in row.iter_mut().zip(line).enumerate() {
-            let [r, g, b] = if v.is_finite() { table.at((v - offset) * scale + empty) } else { NOT_FINITE };
-            *pixel = relief.shade([r, g, b, 1.0], x, y);
+            let share = (v - offset) * scale + empty;
+            let [r, g, b] = if v.is_finite() { table.at(share) } else { NOT_FINITE };
+            let alpha = match style.opacity {
+                Some(opacity) if v.is_finite() => {
+                    let share = if diverging { (2.0 * share - 1.0).abs() } else { share.max(0.0).powf(style.gamma) };
+                    (opacity * share).clamp(0.0, 1.0)
+                }
+                _ => 1.0,
+            };
+            *pixel = relief.shade([r, g, b, alpha], x, y);
         }
     }))
 }
@@ -130,6 +141,18 @@ mod tests {
         let plane = Plane::new(&values, [2, 2], [1.0; 2]).unwrap();
         let image = draw_map(&plane, 2, &style("diverging", -1.0, 5.0)).unwrap();
         assert_eq!(image.pixels[0], [0xf6, 0xf4, 0xf0, 255]);
+    }
+
+    #[test]
+    fn without_a_background_the_share_of_the_range_is_the_opacity() {
+        let values = [0.0, 1.0, 2.0, 8.0];
+        let plane = Plane::new(&values, [4, 1], [1.0, 1.0]).unwrap();
+        let style = MapStyle { opacity: Some(1.0), ..style("grey", 0.0, 4.0) };
+        let alphas: Vec<u8> = draw_map(&plane, 4, &style).unwrap().pixels[..4].iter().map(|p| p[3]).collect();
+        assert_eq!(alphas, [0, 64, 128, 255]);
+        let diverging = MapStyle { opacity: Some(1.0), ..self::style("diverging", -8.0, 8.0) };
+        assert_eq!(draw_map(&plane, 4, &diverging).unwrap().pixels.iter().map(|p| p[3]).max(), Some(255));
+        assert_eq!(draw_map(&plane, 4, &diverging).unwrap().pixels[0][3], 0);
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod assets;
 pub mod build;
 pub mod diagnostic;
 pub mod expr;
+pub mod flipbook;
 pub mod gallery;
 pub mod picture;
 pub mod plot;

@@ -11,12 +11,14 @@
 
 mod film;
 mod objects;
+pub mod passes;
 
 use squall_core::{Simulation, StateVisitor};
 use squall_render::color::from_srgb8;
 use squall_render::derived::{curl_magnitude, speed, vorticity};
 use squall_render::film::{Frame, Tone};
 use squall_render::map::Range;
+use squall_render::maps::sample;
 use squall_render::texture::flat::{self, Pixelated};
 use squall_render::{Background, ColorMap, Flame, Image, Layer, MapStyle, Mixing, Plane, RenderError, Rgb, Texture};
 use squall_render::{SmokeStyle, View, Volume, draw_layers, draw_map, draw_volume};
@@ -26,6 +28,7 @@ use crate::setup::{self, Axis, PictureMode, Setup, Show};
 use crate::texture::{FlatCoordinates, texture};
 pub use film::{FilmPainter, Volumes};
 use objects::FlatObjects;
+use passes::{PassImage, PassPainter};
 
 /// Values of a field, one component after the other for each cell: `u v u v ...`.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +67,7 @@ pub fn read_field(sim: &dyn Simulation, name: &str) -> Option<FieldValues> {
 /// never shrinks, so that pictures do not flicker, and it is part of the state, so that a resumed run draws the same.
 pub struct Painter {
     film: Option<FilmPainter>,
+    passes: PassPainter,
     objects: FlatObjects,
     picture: setup::Picture,
     names: Vec<String>,
@@ -131,6 +135,7 @@ impl Painter {
     pub fn new(setup: &Setup) -> Result<Self, PainterError> {
         Ok(Self {
             film: setup.film.as_ref().map(|film| FilmPainter::new(setup, film)).transpose()?,
+            passes: PassPainter::new(setup),
             objects: FlatObjects::new(setup)?,
             names: setup.substances.iter().map(|s| s.name.clone()).collect(),
             colors: setup.substances.iter().map(|s| from_srgb8(s.color)).collect(),
@@ -152,11 +157,71 @@ impl Painter {
         visitor.real("picture.hi", hi);
     }
 
+    /// Draws what [`Output::passes`](setup::Output::passes) wants of the present state, after its picture.
+    pub fn draw_passes(
+        &mut self,
+        sim: &dyn Simulation,
+        frame: u64,
+        picture: &Picture,
+    ) -> Result<Vec<PassImage>, RenderError> {
+        if self.passes.passes.is_empty() {
+            return Ok(Vec::new());
+        }
+        match (&mut self.film, picture) {
+            (Some(film), Picture::Film(shot)) => {
+                let mut volumes = film.volumes(sim);
+                self.passes.take(&mut volumes, |name, component| {
+                    let mut out = squall_core::Volume::default();
+                    sim.volume(name, component, &mut out);
+                    out
+                });
+                self.passes.film(film, &volumes, shot, sim.time(), frame)
+            }
+            (_, Picture::Screen(image)) if sim.cells().len() == 2 => {
+                let size = [image.width, image.height];
+                let heights = self.heights(sim, size)?;
+                self.passes.flat(sim, &heights, size)
+            }
+            // A setup has no passes then.
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What is shown, all substances together, from 0 to 1 in the range of the picture: at every pixel, the top row first.
+    fn heights(&mut self, sim: &dyn Simulation, [width, rows]: [usize; 2]) -> Result<Vec<f32>, RenderError> {
+        let names: Vec<String> = match self.picture.show {
+            Show::Substance(i) => vec![self.names[i].clone()],
+            Show::Substances => self.names.clone(),
+            Show::Speed => vec!["speed".to_owned()],
+            Show::Vorticity => vec!["vorticity".to_owned()],
+            Show::Pressure => vec!["pressure".to_owned()],
+            Show::Texture => {
+                let (Some(texture), Some(now)) = (&self.texture, FlatCoordinates::of(sim)) else {
+                    return Ok(Vec::new());
+                };
+                let amounts = flat::amounts(texture, &now.planes(|values| self.plane(sim, values))?, self.width)?;
+                let mut heights = sample(&amounts.plane()?, self.wraps, width, rows)?;
+                // Patterns have mean 1: half way up.
+                heights.iter_mut().for_each(|h| *h *= 0.5);
+                return Ok(heights);
+            }
+        };
+        let mut total = vec![0.0; width * rows];
+        for name in names {
+            let amounts = self.amounts(sim, &name);
+            let fine = self.detailed(sim, &name, &amounts)?;
+            let plane = fine.as_ref().map_or_else(|| self.plane(sim, &amounts), Pixelated::plane)?;
+            let heights = sample(&plane, self.wraps, width, rows)?;
+            total.iter_mut().zip(&heights).for_each(|(sum, v)| *sum += v);
+        }
+        Ok(total)
+    }
+
     /// Draws the present state as a frame.
     pub fn draw(&mut self, sim: &dyn Simulation, frame: u64) -> Result<Picture, RenderError> {
         if let Some(film) = &mut self.film {
             let volumes = film.volumes(sim);
-            return film.shoot(&volumes, sim.scene_time(), sim.time(), frame).map(Picture::Film);
+            return film.shoot(&volumes, sim.time(), frame).map(Picture::Film);
         }
         let mut image = self.draw_image(sim)?;
         self.objects.draw(&mut image, sim.scene_time());
@@ -231,7 +296,8 @@ impl Painter {
             false => Range { lo: range.lo, hi: range.lo + (range.hi - range.lo) / exposure },
         };
         let relief = self.picture.relief as f32;
-        let style = MapStyle { map: self.map.clone(), range, gamma: 1.0 / self.picture.gamma as f32, relief };
+        let opacity = self.picture.transparent.then_some(self.picture.opacity as f32);
+        let style = MapStyle { map: self.map.clone(), range, gamma: 1.0 / self.picture.gamma as f32, relief, opacity };
         draw_map(plane, self.width, &style)
     }
 
@@ -282,7 +348,8 @@ impl Painter {
             let amount = fine.as_ref().map_or_else(|| self.plane(sim, amount), Pixelated::plane)?;
             layers.push(Layer { amount, color: self.colors[i], strength: strength as f32 });
         }
-        draw_layers(&layers, self.width, mixing, self.background(), p.relief as f32)
+        let background = (!p.transparent).then(|| self.background());
+        draw_layers(&layers, self.width, mixing, background, p.relief as f32)
     }
 
     fn draw_smoke(&mut self, sim: &dyn Simulation, shown: &[usize]) -> Result<Image, RenderError> {

@@ -4,6 +4,7 @@
 
 mod budget;
 mod log;
+mod passes;
 mod render;
 mod report;
 mod simulate;
@@ -138,11 +139,11 @@ fn lock(folder: &Path) -> Result<File, RunError> {
 fn open_folder(setup: &Setup, options: &RunOptions) -> Result<OutputFolder, RunError> {
     let volumes = setup.output.vdb.as_ref().map(|_| VOLUMES);
     let fields = setup.output.fields.iter().map(String::as_str);
-    let series: Vec<&str> = [FRAMES].into_iter().chain(volumes).chain(fields).collect();
+    let series: Vec<&str> = [FRAMES].into_iter().chain(volumes).chain(fields).chain(passes::series(setup)).collect();
     let hash = setup.hash().into();
     let folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, &series, options.start)?;
     if options.start != Start::Resume {
-        for log in [STEPS, TIMINGS, TARGETS] {
+        for log in [STEPS, TIMINGS, TARGETS, passes::SIDECAR] {
             remove(&folder.path().join(log))?;
         }
         remove(&movie_path(&folder, setup, options))?;

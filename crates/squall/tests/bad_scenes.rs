@@ -238,6 +238,25 @@ cases!(solver_time_and_output, SMOKE, {
     "an unknown field" => "[output]\nfields = [\"density\", \"velocty\"]\n",
 });
 
+cases!(passes_and_flipbooks, SMOKE, {
+    "an unknown pass" => "[output]\npasses = [\"motion\", \"normals\"]\n",
+    "a pass that only 3D has" => "[output]\npasses = [\"six_way\"]\n",
+    "heat where nothing is hot" => "[output]\npasses = [\"temperature\"]\n",
+    "a map that is no map of a flipbook" => "[flipbook]\nmaps = [\"flow\"]\n",
+    "a size of three numbers" => "[flipbook]\nsize = [64, 64, 64]\n",
+    "a size of nothing" => "[flipbook]\nsize = 0\n",
+    "more frames than places" => "[flipbook]\ncolumns = 3\nrows = 2\ncount = 7\n",
+    "twelve bits" => "[flipbook]\nmotion_bits = 12\n",
+    "an unknown kind of opacity" => "[flipbook]\nalpha = \"additive\"\n",
+    "mips without end" => "[flipbook]\nmips = 12\n",
+});
+
+cases!(passes_in_3d, GRID_3D, {
+    "passes without a camera" => "[substance.smoke]\ninitial = 1.0\n[output]\npasses = [\"motion\"]\n",
+    "a pass that only 2D has" => "[substance.smoke]\ninitial = 1.0\n[camera]\n[output]\npasses = [\"height\"]\n",
+    "transparent in the wrong table" => "[substance.smoke]\ninitial = 1.0\n[camera]\n[picture]\ntransparent = true\n",
+});
+
 cases!(pictures, SMOKE, {
     "an unknown field" => "[picture]\nshow = \"smoke\"\n",
     "an unknown map" => "[picture]\nmap = \"infreno\"\n",

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod check;
 pub mod completions;
+pub mod flipbook;
 pub mod info;
 pub mod morph;
 pub mod new;

@@ -30,7 +30,7 @@ pub(super) const LANES: usize = 8;
 const TRACE: f32 = 1e-5;
 
 /// One field in all bricks.
-struct Channel {
+pub(super) struct Channel {
     values: Vec<u16>,
     /// For each brick, the value that 0 stands for and the difference from one number to the next.
     scale: Vec<[f32; 2]>,
@@ -41,6 +41,8 @@ pub(super) struct Bricks {
     pub index: Index,
     /// Where the bricks are, in bricks from the lowest.
     pub places: Vec<[i32; 3]>,
+    /// The lowest brick, in blocks of the volumes.
+    lowest: [i32; 3],
     /// In metres: where coordinate 0 is, and the side of a cell.
     pub origin: Vec3,
     pub spacing: f64,
@@ -95,7 +97,7 @@ impl Spots {
 impl Channel {
     /// The values at all spots of one brick.
     #[inline(always)]
-    fn sample(&self, brick: usize, spots: &Spots) -> [f32; LANES] {
+    pub fn sample(&self, brick: usize, spots: &Spots) -> [f32; LANES] {
         const Y: usize = SIDE;
         const Z: usize = SIDE * SIDE;
         const LAST: usize = VALUES - 1 - (1 + Y + Z);
@@ -233,6 +235,7 @@ impl Bricks {
         let thickest =
             (0..bricks.len()).map(|b| channels.iter().map(|c| c.scale[b][0] + 65535.0 * c.scale[b][1]).sum()).collect();
         Ok(Self {
+            lowest: low,
             has_bad: bricks.iter().map(|b| holds_bad(&bad_cells, b.map(|b| i64::from(b) * BRICK as i64))).collect(),
             bad: bad_cells.iter().map(|cell| std::array::from_fn(|a| (cell[a] - first[a]) as i32)).collect(),
             origin: std::array::from_fn(|a| corner[a] + (first[a] as f64 + 0.5) * spacing),
@@ -255,6 +258,13 @@ impl Bricks {
     pub fn memory(&self) -> usize {
         let channels = self.substances.iter().map(|s| &s.0).chain(&self.heat);
         channels.map(|c| 2 * c.values.len() + 8 * c.scale.len()).sum::<usize>() + 21 * self.places.len()
+    }
+
+    /// Another field in the same bricks; values that are not finite count as 0.
+    pub fn channel(&self, volume: &Volume) -> Channel {
+        let source = Source { volume, convert: Box::new(|v| v), visible: Box::new(|_| true) };
+        let blocks = self.places.iter().map(|p| std::array::from_fn(|a| p[a] + self.lowest[a]));
+        Channel::new(&source, &blocks.collect::<Vec<_>>())
     }
 
     /// The largest optical depth per cell in a brick.

@@ -165,6 +165,20 @@ impl Lens {
         }
     }
 
+    /// Right, up, and towards the viewer, each of length 1.
+    pub fn axes(&self) -> [Vec3; 3] {
+        [self.right, self.up, self.back]
+    }
+
+    /// Where on the picture a place is seen, in pixels from the upper left corner; `None` behind the camera.
+    pub fn project(&self, x: Vec3) -> Option<[f64; 2]> {
+        let [width, height] = self.size;
+        let way = sub(x, self.position);
+        let away = if self.perspective { -dot(way, self.back) } else { 1.0 };
+        let (u, v) = (dot(way, self.right) / (away * self.half), dot(way, self.up) / (away * self.half));
+        (away > 1e-9).then_some([0.5 * (u * height + width), 0.5 * height * (1.0 - v)])
+    }
+
     /// The size of a pixel in metres, at `distance`.
     pub fn footprint(&self, distance: f64) -> f64 {
         2.0 * self.half / self.size[1] * if self.perspective { distance } else { 1.0 }
@@ -186,6 +200,18 @@ mod tests {
             let camera = Camera::orbiting(target, yaw, pitch, 5.0, Projection::Perspective { fov: 40.0 });
             let ray = camera.lens(64, 32).unwrap().ray(32.0, 16.0);
             assert!(near(along(ray.origin, ray.direction, 5.0), target), "{yaw} {pitch}");
+        }
+    }
+
+    #[test]
+    fn a_place_on_a_ray_is_seen_where_the_ray_goes_through_the_picture() {
+        let orthographic = Projection::Orthographic { height: 2.0 };
+        for projection in [Projection::Perspective { fov: 40.0 }, orthographic] {
+            let camera = Camera { roll: 20.0, ..Camera::orbiting([1.0, 2.0, 3.0], 37.0, 21.0, 5.0, projection) };
+            let lens = camera.lens(64, 48).unwrap();
+            let ray = lens.ray(10.5, 40.25);
+            let [x, y] = lens.project(along(ray.origin, ray.direction, 3.0)).unwrap();
+            assert!((x - 10.5).abs() < 1e-9 && (y - 40.25).abs() < 1e-9, "{x} {y}");
         }
     }
 

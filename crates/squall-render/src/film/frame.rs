@@ -33,7 +33,8 @@ impl Default for Tone {
 }
 
 impl Tone {
-    fn apply(&self, v: f32) -> f32 {
+    /// Linear light as it is shown.
+    pub fn apply(&self, v: f32) -> f32 {
         let v = v * self.exposure;
         if self.shoulder && v > 0.8 { 1.0 - 0.2 * (-(v - 0.8) / 0.2).exp() } else { v }
     }

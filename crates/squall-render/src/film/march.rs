@@ -16,10 +16,10 @@ use crate::color::NOT_FINITE;
 use squall_core::sample::Kernel;
 
 /// Less light than this coming through is not worth following.
-const OPAQUE: f32 = 1e-3;
+pub(super) const OPAQUE: f32 = 1e-3;
 
 /// Where a whole brick hides less than this, steps are twice as long.
-const THIN: f32 = 0.03;
+pub(super) const THIN: f32 = 0.03;
 
 /// Into which directions light is scattered, relative to scattering that is even.
 #[derive(Clone, Copy)]
@@ -92,6 +92,16 @@ impl Shine {
             far.push(Far { towards: [0.0; 3], even: true, color });
         }
         Self { phase: Phase::new(&style.scatter), far, near }
+    }
+
+    /// How many lights there are; the last two are the sky and the light from below.
+    pub fn distant(&self) -> usize {
+        self.far.len() - 2
+    }
+
+    /// How much of a distant light is scattered against a ray, relative to scattering that is even.
+    pub fn phase(&self, direction: [f32; 3], light: usize) -> f32 {
+        self.phase.at(dot(direction, self.far[light].towards))
     }
 }
 
@@ -261,7 +271,7 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
 
 /// 1 - exp(-x) for x >= 0, to the last digits also for small x; simple enough that the compiler makes vectors of it.
 #[inline(always)]
-fn one_minus_exp(x: f32) -> f32 {
+pub(super) fn one_minus_exp(x: f32) -> f32 {
     // exp(-x) = 2^n 2^f with |f| <= 1/2; the series of 2^f ends where f32 does.
     const ROUND: f32 = 12_582_912.0;
     let y = (x * -std::f32::consts::LOG2_E).max(-126.0);

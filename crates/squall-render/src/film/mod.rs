@@ -31,6 +31,7 @@
 //! | `bricks`, `index` | sparse volumes as rays want them; leaping over empty space |
 //! | `shadow` | light that reaches every place in the smoke |
 //! | `march` | rays through smoke |
+//! | `passes`, `slope` | more than colour from the same rays: motion, normals, heat, light from six sides |
 //! | `surface`, `shading` | objects by their distance, the ground, shadows on them |
 //! | `frame` | linear light with depth, and tone |
 //!
@@ -44,9 +45,11 @@ mod frame;
 mod index;
 mod march;
 mod orbit;
+mod passes;
 mod ramp;
 mod shading;
 mod shadow;
+mod slope;
 mod stage;
 mod style;
 mod surface;
@@ -55,6 +58,7 @@ mod vector;
 pub use camera::{Camera, Projection};
 pub use frame::{Frame, Tone};
 pub use orbit::{Orbit, OrbitKey};
+pub use passes::{Motion, Passes, Wanted, passes};
 pub use ramp::blackbody;
 pub use stage::{Scene, Stage, Substance, render};
 pub use style::{Ambient, Finish, Glow, Ground, Light, MAX_LIGHTS, Quality, Ramp, Scatter, Source, Style};

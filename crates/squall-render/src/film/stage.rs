@@ -66,18 +66,18 @@ pub fn render(
 
 /// A scene with everything that does not depend on the camera: smoke made ready for rays, and the light in it.
 pub struct Stage<'a> {
-    bricks: Bricks,
-    lights: Lights,
-    surfaces: Surfaces<'a>,
-    emission: Emission,
-    style: Style,
-    quality: Quality,
-    middle: Vec3,
-    size: f64,
+    pub(super) bricks: Bricks,
+    pub(super) lights: Lights,
+    pub(super) surfaces: Surfaces<'a>,
+    pub(super) emission: Emission,
+    pub(super) style: Style,
+    pub(super) quality: Quality,
+    pub(super) middle: Vec3,
+    pub(super) size: f64,
 }
 
 /// Grids of different width, so that a few lights do not cost the memory of many.
-enum Lights {
+pub(super) enum Lights {
     Few(LightGrid<4>),
     Many(LightGrid<8>),
 }
@@ -165,17 +165,17 @@ impl<'a> Stage<'a> {
 }
 
 /// One ray for each pixel of a row.
-struct Row<'a> {
+pub(super) struct Row<'a> {
     rays: Vec<Ray>,
     hits: Vec<Option<Hit<'a>>>,
-    smoke: Vec<SmokeRay>,
+    pub smoke: Vec<SmokeRay>,
     /// Metres from the start of each ray to where its part in the smoke is counted from.
     before: Vec<f64>,
     marched: Vec<Marched>,
 }
 
 impl<'a> Row<'a> {
-    fn new(width: usize) -> Self {
+    pub fn new(width: usize) -> Self {
         Self {
             rays: Vec::with_capacity(width),
             hits: Vec::with_capacity(width),
@@ -186,7 +186,7 @@ impl<'a> Row<'a> {
     }
 
     /// Points the rays and finds the surfaces that they meet.
-    fn aim<const N: usize>(
+    pub fn aim<const N: usize>(
         &mut self,
         y: usize,
         sample: u32,
@@ -257,6 +257,11 @@ impl Bricks {
     /// From metres to cells.
     pub(super) fn local(&self, x: Vec3) -> Vec3 {
         scale(sub(x, self.origin), 1.0 / self.spacing)
+    }
+
+    /// From cells to metres.
+    pub(super) fn place(&self, p: [f32; 3]) -> Vec3 {
+        std::array::from_fn(|a| self.origin[a] + f64::from(p[a]) * self.spacing)
     }
 
     /// From a cell of a brick to metres.

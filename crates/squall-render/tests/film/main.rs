@@ -2,6 +2,7 @@
 
 mod light;
 mod objects;
+mod passes;
 mod pictures;
 mod smoke;
 

@@ -3,8 +3,8 @@
 use squall_core::{Shape, Simulation, Volume};
 use squall_render::color::{Background, from_srgb8};
 use squall_render::film::{
-    Ambient, Camera, Finish, Frame, Glow, Ground, Light, Orbit, OrbitKey, Projection, Quality, Ramp, Scatter, Scene,
-    ShapeSurface, Source, Stage, Style, Substance, Surface,
+    Ambient, Camera, Finish, Frame, Glow, Ground, Light, Orbit, OrbitKey, Passes, Projection, Quality, Ramp, Scatter,
+    Scene, ShapeSurface, Source, Stage, Style, Substance, Surface, Wanted, passes,
 };
 use squall_render::{RenderError, Rgb};
 
@@ -20,6 +20,12 @@ pub struct Volumes {
     pub substances: Vec<Volume>,
     /// That of [`FilmPainter::heat`].
     pub heat: Option<Volume>,
+    /// For the pass of motion.
+    pub velocity: Option<[Volume; 3]>,
+    /// For the pass of temperature.
+    pub temperature: Option<Volume>,
+    /// When objects are where they are seen, seconds: in a loop not when the picture is taken. `None`: then.
+    pub objects_at: Option<f64>,
 }
 
 /// Takes pictures of 3D scenes as `[camera]`, `[[light]]`, `[render]` and `[[object]]` say.
@@ -95,12 +101,39 @@ impl FilmPainter {
                 _ => out,
             }
         };
-        Volumes { substances: self.substances().map(volume).collect(), heat: self.heat().map(volume) }
+        let (substances, heat) = (self.substances().map(volume).collect(), self.heat().map(volume));
+        Volumes { substances, heat, objects_at: Some(sim.scene_time()), ..Volumes::default() }
     }
 
-    /// Takes the picture of a frame at a time, in seconds, with objects where they are at another: loops show moments that
-    /// lie elsewhere in the scene's own time.
-    pub fn shoot(&mut self, volumes: &Volumes, objects_at: f64, time: f64, frame: u64) -> Result<Frame, RenderError> {
+    /// Takes the picture of a frame at a time, in seconds.
+    pub fn shoot(&mut self, volumes: &Volumes, time: f64, frame: u64) -> Result<Frame, RenderError> {
+        let (camera, size) = (self.camera.at(time)?, self.size);
+        self.with_scene(volumes, time, |scene, style, quality| {
+            Stage::new(scene, style, quality)?.shoot(&camera, size, frame)
+        })
+    }
+
+    /// More than colour from the same rays.
+    pub fn passes(
+        &mut self,
+        volumes: &Volumes,
+        time: f64,
+        frame: u64,
+        wanted: &Wanted<'_>,
+    ) -> Result<Passes, RenderError> {
+        let (camera, size) = (self.camera.at(time)?, self.size);
+        self.with_scene(volumes, time, |scene, style, quality| {
+            passes(scene, style, &camera, size, frame, quality, wanted)
+        })
+    }
+
+    /// The camera at a time, in seconds.
+    pub fn camera_at(&self, time: f64) -> Result<Camera, RenderError> {
+        self.camera.at(time)
+    }
+
+    fn with_scene<R>(&mut self, volumes: &Volumes, time: f64, see: impl FnOnce(&Scene<'_>, &Style, Quality) -> R) -> R {
+        let objects_at = volumes.objects_at.unwrap_or(time);
         for (shape, _) in &mut self.objects {
             shape.prepare(objects_at);
         }
@@ -117,8 +150,7 @@ impl FilmPainter {
             heat: volumes.heat.as_ref(),
             surfaces: surfaces.iter().map(|s| s as &dyn Surface).collect(),
         };
-        let stage = Stage::new(&scene, &self.style, self.quality)?;
-        stage.shoot(&self.camera.at(time)?, self.size, frame)
+        see(&scene, &self.style, self.quality)
     }
 }
 

@@ -34,6 +34,10 @@ impl FlatObjects {
                 let place = [x, y].map(|v| v as f64 + 0.5);
                 let p = std::array::from_fn(|a| self.origin[a] + place[a] * pixel[a]);
                 let cover = (0.5 - shape.distance(p, time) / pixel[0]).clamp(0.0, 1.0);
+                let opacity = f64::from(out[3]);
+                out[3] = (opacity + cover * (255.0 - opacity)).round() as u8;
+                // What is transparent has no colour of its own to mix with.
+                let cover = if out[3] > 0 { (255.0 * cover / f64::from(out[3])).min(1.0) } else { 0.0 };
                 for c in 0..3 {
                     let (behind, front) = (f64::from(out[c]), f64::from(color[c]));
                     out[c] = (behind + cover * (front - behind)).round() as u8;

@@ -6,12 +6,14 @@ use std::time::Instant;
 use squall_core::Volume;
 use squall_io::{OutputFolder, VdbValues, read_vdb};
 
+use super::passes::Sidecar;
 use super::report::{Event, Observer, Outcome, RunError, Summary};
 use super::simulate::finish;
 use super::writer::{Frame, Writer, Written};
-use super::{CancelToken, FRAMES, RunOptions, SCENE, VOLUMES, frames, lock, make_movie, movie_path, remove};
+use super::{CancelToken, FRAMES, RunOptions, SCENE, VOLUMES, frames, lock, make_movie, movie_path, passes, remove};
+use crate::picture::passes::PassPainter;
 use crate::picture::{FilmPainter, Picture, Volumes};
-use crate::setup::{Movie, Setup};
+use crate::setup::{Movie, Pass, Setup};
 use crate::{Assets, Scene};
 
 /// Draws the frames of the run in folder `run` anew, into `options.out`. Frames that are there already are kept.
@@ -35,7 +37,8 @@ pub fn render(
     }
     let _lock = lock(&options.out)?;
     let hash = setup.hash().into();
-    let folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, &[FRAMES], options.start)?;
+    let series: Vec<&str> = [FRAMES].into_iter().chain(passes::series(setup)).collect();
+    let folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, &series, options.start)?;
     let first = folder.manifest().frames_done.max(u64::from(!setup.time.include_start));
     let mut summary = Summary::new(setup, &folder, (first > 1).then(|| first - 1));
     if first > last {
@@ -45,7 +48,7 @@ pub fn render(
         observer.event(&Event::Started { first: first.max(1), last, resumed_from: summary.resumed_from });
     }
     let mut painter = FilmPainter::new(setup, film)?;
-    let mut writer = Writer::new(folder);
+    let mut writer = Writer::new(folder, Sidecar::new(setup));
     let mut failed = None;
     for number in first..=last {
         if cancel.is_cancelled() {
@@ -108,11 +111,11 @@ fn same_physics(setup: &Setup, run: &Path, assets: &Assets) -> Result<(), RunErr
 
 fn draw(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -> Result<Frame, RunError> {
     let path = volume_path(run, number);
-    let mut grids = read_vdb(&path)?.grids;
-    let mut take = |name: &str| -> Result<Volume, RunError> {
+    let grids = read_vdb(&path)?.grids;
+    let take = |name: &str| -> Result<Volume, RunError> {
         let missing = || RunError::NoField { path: path.clone(), name: name.to_owned() };
         let found = grids.iter().position(|grid| grid.name == name).ok_or_else(missing)?;
-        match &mut grids[found].values {
+        match &grids[found].values {
             // The substance that is shown may also be the one that glows.
             VdbValues::Scalar(volume) => Ok(volume.clone()),
             VdbValues::Vector(_) => Err(missing()),
@@ -122,8 +125,20 @@ fn draw(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -> Re
     let substances = names.iter().map(|name| take(name)).collect::<Result<Vec<_>, _>>()?;
     let heat = painter.heat().map(str::to_owned).map(|name| take(&name)).transpose()?;
     let time = number as f64 / setup.time.fps;
-    let shot = painter.shoot(&Volumes { substances, heat }, time, time, number)?;
+    let mut volumes = Volumes { substances, heat, ..Volumes::default() };
+    if setup.output.passes.contains(&Pass::Motion) {
+        let velocity = grids.iter().find(|grid| grid.name == "velocity").map(|grid| &grid.values);
+        let Some(VdbValues::Vector(velocity)) = velocity else {
+            return Err(RunError::NoField { path, name: "velocity".to_owned() });
+        };
+        volumes.velocity = Some(velocity.clone());
+    }
+    if let (true, Some(hot)) = (setup.output.passes.contains(&Pass::Temperature), setup.heat()) {
+        volumes.temperature = Some(take(&setup.substances[hot].name)?);
+    }
+    let shot = painter.shoot(&volumes, time, number)?;
+    let passes = PassPainter::new(setup).film(painter, &volumes, &shot, time, number)?;
     let (pixels, exr) = finish(setup, Picture::Film(shot));
     let fps = setup.time.fps;
-    Ok(Frame { number, pixels, exr, volumes: Vec::new(), half: true, time, fps, fields: Vec::new() })
+    Ok(Frame { number, pixels, exr, passes, volumes: Vec::new(), half: true, time, fps, fields: Vec::new() })
 }

@@ -10,6 +10,7 @@ use squall_io::{Checkpoint, OutputFolder, Position, SceneHash, VdbValues, checkp
 use squall_render::film;
 
 use super::log::Log;
+use super::passes::Sidecar;
 use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use super::writer::{Failed, Frame, Pixels, Writer, Written};
 use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS};
@@ -112,7 +113,7 @@ impl<'a> Simulator<'a> {
             totals,
             frame,
             checkpoint_path: folder.checkpoint_path(),
-            writer: Writer::new(folder),
+            writer: Writer::new(folder, Sidecar::new(setup)),
             steps,
             timings,
             targets,
@@ -237,6 +238,7 @@ impl<'a> Simulator<'a> {
             log.row(number, targets_row(self.sim.time(), &report));
         }
         let picture = self.painter.draw(&*self.sim, number)?;
+        let passes = self.painter.draw_passes(&*self.sim, number, &picture)?;
         let (pixels, exr) = finish(self.setup, picture);
         observer.event(&Event::Picture { frame: number, image: pixels.image() });
         let mut fields = Vec::with_capacity(self.setup.output.fields.len());
@@ -252,7 +254,7 @@ impl<'a> Simulator<'a> {
         let volumes = self.volumes();
         let half = self.setup.output.vdb.as_ref().is_some_and(|vdb| vdb.half);
         let (time, fps) = (self.sim.time(), self.setup.time.fps);
-        self.writer.send(Frame { number, pixels, exr, volumes, half, time, fps, fields })?;
+        self.writer.send(Frame { number, pixels, exr, passes, volumes, half, time, fps, fields })?;
         self.frame = number;
         tell(self.writer.news(), observer);
         if self.logged.elapsed().as_secs_f64() >= LOG_SECONDS {
@@ -372,6 +374,7 @@ fn targets_row(time: f64, report: &MatchReport) -> Vec<f64> {
 /// A picture as the scene wants it written.
 pub(super) fn finish(setup: &Setup, picture: Picture) -> (Pixels, Option<film::Frame>) {
     let frame = match picture {
+        Picture::Screen(image) if setup.picture.transparent => return (Pixels::Transparent(image), None),
         Picture::Screen(image) => return (Pixels::Opaque(image), None),
         Picture::Film(frame) => frame,
     };

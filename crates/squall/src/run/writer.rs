@@ -13,7 +13,9 @@ use squall_io::{
 use squall_render::Image;
 use squall_render::film::Frame as Film;
 
+use super::passes::{Sidecar, write_pass};
 use super::{FRAMES, RunError, VOLUMES};
+use crate::picture::passes::PassImage;
 
 /// Everything that is written for a frame.
 pub(super) struct Frame {
@@ -21,6 +23,7 @@ pub(super) struct Frame {
     pub pixels: Pixels,
     /// The picture in linear light.
     pub exr: Option<Film>,
+    pub passes: Vec<PassImage>,
     pub volumes: Vec<(String, VdbValues<Volume>)>,
     /// Whether volumes have 16 bits.
     pub half: bool,
@@ -68,12 +71,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub fn new(mut folder: OutputFolder) -> Self {
+    pub fn new(mut folder: OutputFolder, mut sidecar: Sidecar) -> Self {
         let (queue, frames) = sync_channel::<Frame>(QUEUE);
         let (tell, written) = channel();
         let thread = std::thread::spawn(move || {
             for frame in frames {
-                let path = write(&mut folder, &frame)?;
+                let path = write(&mut folder, &mut sidecar, &frame)?;
                 // Nobody listens any more when the run has failed; the frame is on disk all the same.
                 let _ = tell.send(Written { frame: frame.number, path });
             }
@@ -120,11 +123,15 @@ impl Writer {
 #[derive(Debug)]
 pub(super) struct Failed;
 
-fn write(folder: &mut OutputFolder, frame: &Frame) -> Result<PathBuf, IoError> {
+fn write(folder: &mut OutputFolder, sidecar: &mut Sidecar, frame: &Frame) -> Result<PathBuf, IoError> {
     for (name, shape, values) in &frame.fields {
         write_npy(folder.frame_path(name, frame.number, "npy"), shape, values)?;
     }
     write_volumes(folder, frame)?;
+    for pass in &frame.passes {
+        write_pass(folder, frame.number, pass)?;
+    }
+    sidecar.note(folder, frame.number, &frame.passes)?;
     let path = write_picture(folder, frame.number, &frame.pixels, frame.exr.as_ref())?;
     folder.record_frame(frame.number)?;
     Ok(path)

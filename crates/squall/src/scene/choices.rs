@@ -175,6 +175,42 @@ choices! {
         None = "none",
     }
 
+    /// What is written for each frame besides the picture.
+    pub enum Pass {
+        /// Pixels from this frame to the next.
+        Motion = "motion",
+        /// Which way smoke, or the landscape of a 2D field, faces.
+        Normal = "normal",
+        /// Metres from the camera; 3D only.
+        Depth = "depth",
+        /// Light from the right, the top, the back, the left, the bottom and the front; 3D only.
+        SixWay = "six_way",
+        /// How hot what is seen is.
+        Temperature = "temperature",
+        /// What is shown, as a height; 2D only.
+        Height = "height",
+        /// Velocity, as a flow map; 2D only.
+        Flow = "flow",
+    }
+
+    /// What more green means in maps of directions.
+    pub enum Green {
+        /// Up, as in OpenGL, Unity and Godot.
+        Up = "up",
+        /// Down, as in DirectX and Unreal.
+        Down = "down",
+    }
+
+    /// How colours and opacity go together.
+    pub enum Alpha {
+        /// Colours as they are; the engine multiplies by opacity.
+        Straight = "straight",
+        /// Colours already multiplied by opacity: glow may be brighter than it is opaque.
+        Premultiplied = "premultiplied",
+        /// No opacity: frames keep their background.
+        Opaque = "opaque",
+    }
+
     /// How substances look.
     pub enum PictureMode {
         /// They glow.

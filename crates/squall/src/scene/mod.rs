@@ -12,7 +12,8 @@ mod texture;
 pub(crate) mod tree;
 
 use choices::{
-    AdvectWith, Advection, Diffusion, FadeLaw, Matching, Model, Movie, PictureMode, Solids, Splitting, Tracer,
+    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, Matching, Model, Movie, Pass, PictureMode, Solids,
+    Splitting, Tracer,
 };
 pub use film::*;
 pub use looped::*;
@@ -122,6 +123,8 @@ table! {
         light: Vec<Spanned<Light>>,
         /// What 3D pictures look like.
         render: Render,
+        /// How `squall flipbook` packs frames into textures.
+        flipbook: Flipbook,
     }
 
     /// The box of cells.
@@ -382,6 +385,10 @@ table! {
         movie: Movie,
         /// Fields written raw (.npy) for each frame: substances, "velocity", "pressure", "vorticity", "speed". Default none.
         fields: Vec<Spanned<String>>,
+        /// What is written for each frame besides the picture, for compositing and games. Default none.
+        passes: Vec<Spanned<Pass>>,
+        /// What more green means in the PNG maps of passes. Default "up".
+        green: Green,
         /// Wall-clock seconds between checkpoints; 0 writes none. Default 60.
         checkpoint_seconds: f64,
     }
@@ -406,8 +413,44 @@ table! {
         opacity: f64,
         /// Values are raised to 1/gamma before they are coloured: above 1 lifts faint smoke. Default 1.
         gamma: f64,
+        /// Whether pictures have no background; 2D only. Default false.
+        transparent: bool,
         /// Where a 3D scene is seen from.
         view: View,
+    }
+
+    /// How `squall flipbook` packs frames into textures.
+    pub struct Flipbook {
+        /// Frames beside each other. Default: nearly square.
+        columns: u64,
+        /// Rows of frames. Default: as many as it takes.
+        rows: u64,
+        /// How many frames. Default: what columns and rows hold, else at most 64.
+        count: u64,
+        /// The first frame. Default: the first that is written.
+        from: u64,
+        /// Every how many frames of the scene one is taken. Default: such that the whole scene is shown.
+        every: u64,
+        /// Width of a frame in pixels, or width and height. Default 128, and the height as the pictures.
+        size: OneOrMany<Spanned<u64>>,
+        /// Pixels around each frame that repeat its edge. Default: as `mips` needs.
+        padding: u64,
+        /// How many times a texture may be halved before frames run into each other, 0 to 6. Default 2.
+        mips: u64,
+        /// Whether both sides of the textures are powers of two. Default false.
+        power_of_two: bool,
+        /// How colours and opacity go together. Default "straight".
+        alpha: Alpha,
+        /// Maps besides the colours: "motion", "six_way", "normal", "depth", "temperature". Default ["motion"].
+        maps: Vec<Spanned<Pass>>,
+        /// Bits of the motion map: 8 or 16. Default 8.
+        motion_bits: u64,
+        /// What more green means in motion and normal maps. Default "up".
+        green: Green,
+        /// Whether the last frame is followed by the first. Default false.
+        r#loop: bool,
+        /// Whether a GIF shows the textures as a game would. Default true.
+        preview: bool,
     }
 
     /// Where a 3D scene is seen from.
@@ -470,7 +513,7 @@ pub(crate) fn often_meant(place: &str, key: &str) -> Option<String> {
         (
             _,
             "grid" | "boundary" | "fluid" | "substance" | "smoke" | "guide" | "solver" | "time" | "output" | "picture"
-            | "texture" | "camera" | "render",
+            | "texture" | "camera" | "render" | "flipbook",
         ) => {
             return Some(format!("`{key}` is a table of its own: begin it with [{key}]"));
         }

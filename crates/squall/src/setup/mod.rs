@@ -7,6 +7,7 @@
 
 mod check;
 mod film;
+mod flipbook;
 mod resolve;
 mod shape;
 mod target;
@@ -15,9 +16,11 @@ mod write;
 
 use crate::expr::Expr;
 pub use crate::scene::choices::{
-    AdvectWith, Advection, Diffusion, FadeLaw, MAPS, Model, Movie, PictureMode, Solids, Splitting, Tracer,
+    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, Model, Movie, Pass, PictureMode, Solids, Splitting,
+    Tracer,
 };
 pub use film::{Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
+pub use flipbook::Flipbook;
 pub use shape::{Interpolation, Mesh, Motion, MotionKey, Object, Shape};
 pub use target::{
     Channel, Dial, EASED_DRIVE, EASED_GATHERING, Figure, FigureKind, File, Fit, FlatAxis, Frame, Guide, Guided, Ink,
@@ -66,6 +69,8 @@ pub struct Setup {
     pub picture: Picture,
     /// How 3D pictures are taken; `None`: by parallel light from the side, as `picture` alone says.
     pub film: Option<Film>,
+    /// How frames are packed into textures.
+    pub flipbook: Flipbook,
 }
 
 /// What smoke does.
@@ -382,6 +387,10 @@ pub struct Output {
     pub movie: Movie,
     /// Fields written raw for each frame.
     pub fields: Vec<String>,
+    /// What is written for each frame besides the picture, in the order of [`Pass`].
+    pub passes: Vec<Pass>,
+    /// What more green means in PNG maps.
+    pub green: Green,
     /// Wall-clock seconds between checkpoints.
     pub checkpoint_seconds: f64,
 }
@@ -407,6 +416,8 @@ pub struct Picture {
     pub opacity: f64,
     /// Values are raised to `1 / gamma` before they are coloured.
     pub gamma: f64,
+    /// Whether 2D pictures have no background.
+    pub transparent: bool,
     /// Where a 3D scene is seen from.
     pub view: View,
 }
@@ -450,6 +461,13 @@ impl Setup {
     /// How many axes: 2 or 3.
     pub fn dimensions(&self) -> usize {
         self.grid.cells.len()
+    }
+
+    /// The substance that stands for heat in pictures: what glows, else `temperature`, else `heat`.
+    pub fn heat(&self) -> Option<usize> {
+        let glows = self.film.as_ref().and_then(|film| film.render.glow.as_ref()).map(|glow| glow.substance);
+        let named = |name: &str| self.substances.iter().position(|s| s.name == name);
+        glows.or_else(|| named("temperature")).or_else(|| named("heat"))
     }
 
     /// How many cells the box has.

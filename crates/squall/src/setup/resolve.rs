@@ -85,6 +85,7 @@ impl Setup {
         let output = r.output(file, &grid, model, film);
         let picture = r.picture(file, model, &substances, &sources, film);
         let film = film.then(|| r.film(file, &grid, &picture, &substances, &sources));
+        let flipbook = r.flipbook(file);
         let mut setup = Setup {
             description: file.description.as_deref().cloned().unwrap_or_default(),
             model,
@@ -103,9 +104,11 @@ impl Setup {
             output,
             picture,
             film,
+            flipbook,
         };
         r.looped(file, &mut setup);
         setup.guide = r.guide(file, &setup);
+        r.check_passes(file, &setup);
         super::check::check(&setup, file, &mut r.problems);
         let budget = super::check::budget(&setup, file, &scene.sources);
         let warnings = r.problems.into_result()?;
@@ -452,6 +455,7 @@ impl Resolver<'_> {
 
 mod figure;
 mod film;
+mod flipbook;
 mod force;
 mod output;
 mod picture;

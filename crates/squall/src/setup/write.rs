@@ -21,7 +21,8 @@ impl Setup {
         };
         // Above the first table, as TOML demands.
         let dark = if self.film.as_ref().is_some_and(|f| f.lights.is_empty()) { "light = []\n" } else { "" };
-        format!("{description}{dark}{}{}{}", self.physics_toml(true), self.run_toml(true), self.look_toml())
+        let flipbook = self.flipbook.to_toml();
+        format!("{description}{dark}{}{}{}{flipbook}", self.physics_toml(true), self.run_toml(true), self.look_toml())
     }
 
     /// A fingerprint of everything that affects the simulation or the pictures. The number of frames, the movie and the
@@ -246,6 +247,14 @@ impl Setup {
             None => writeln!(out, "vdb = false")?,
         }
         writeln!(out, "fields = [{fields}]")?;
+        // Left out where there is nothing to say: fingerprints of runs without passes stay what they were.
+        if !o.passes.is_empty() {
+            let passes = o.passes.iter().map(|pass| text(pass.word())).collect::<Vec<_>>().join(", ");
+            writeln!(out, "passes = [{passes}]")?;
+        }
+        if o.green != Green::Up {
+            writeln!(out, "green = \"{}\"", o.green.word())?;
+        }
         if whole {
             writeln!(out, "movie = \"{}\"", o.movie.word())?;
             writeln!(out, "checkpoint_seconds = {:?}", o.checkpoint_seconds)?;
@@ -272,6 +281,9 @@ impl Setup {
         writeln!(out, "mode = \"{}\"\nbackground = [{top}, {bottom}]", p.mode.word())?;
         writeln!(out, "relief = {:?}\nexposure = {:?}", p.relief, p.exposure)?;
         writeln!(out, "opacity = {:?}\ngamma = {:?}", p.opacity, p.gamma)?;
+        if p.transparent {
+            writeln!(out, "transparent = true")?;
+        }
         writeln!(out, "view = {{ yaw = {:?}, pitch = {:?} }}", p.view.yaw, p.view.pitch)?;
         if let Some(t) = &self.texture {
             texture::write_texture(out, t)?;

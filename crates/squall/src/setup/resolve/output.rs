@@ -43,7 +43,11 @@ impl Resolver<'_> {
         let vdb = self.vdb(&o.vdb, model, grid, file.texture.is_some());
         let checkpoint_seconds = self.between(&o.checkpoint_seconds, 0.0, 1e6, 60.0, "output.checkpoint_seconds");
         let movie = o.movie.as_deref().copied().unwrap_or(Movie::Gif);
-        Output { width, height, bits, exr, vdb, movie, fields, checkpoint_seconds }
+        let mut passes: Vec<Pass> = o.passes.iter().flat_map(|p| &p.value).map(|p| p.value).collect();
+        passes.sort_by_key(|pass| Pass::WORDS.iter().position(|word| *word == pass.word()));
+        passes.dedup();
+        let green = o.green.as_deref().copied().unwrap_or(Green::Up);
+        Output { width, height, bits, exr, vdb, movie, fields, passes, green, checkpoint_seconds }
     }
 
     /// Names of substances and of `known` fields, each once.

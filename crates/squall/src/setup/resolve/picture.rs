@@ -24,6 +24,7 @@ impl Resolver<'_> {
             relief: self.between(&p.relief, 0.0, 100.0, 0.0, "picture.relief"),
             exposure: self.positive(&p.exposure, 1.0, "picture.exposure"),
             opacity: self.not_negative(&p.opacity, 1.0, "picture.opacity"),
+            transparent: self.transparent(&p.transparent, film),
             gamma: self.between(&p.gamma, 0.1, 10.0, 1.0, "picture.gamma"),
             view: View {
                 yaw: self.between(&view.yaw, -360.0, 360.0, 30.0, "picture.view.yaw"),
@@ -31,6 +32,18 @@ impl Resolver<'_> {
             },
             show,
         }
+    }
+
+    fn transparent(&mut self, typed: &Option<Spanned<bool>>, film: bool) -> bool {
+        let Some(typed) = typed.as_ref().filter(|typed| typed.value) else { return false };
+        if self.d == 3 {
+            let help = match film {
+                true => "write it in [render]: transparent = true",
+                false => "give the scene a [camera], and [render] with transparent = true",
+            };
+            self.problems.error(typed.span, "`picture.transparent` in a 3D scene", "for 2D pictures only").help(help);
+        }
+        true
     }
 
     fn show(&mut self, typed: &Option<Spanned<String>>, file: &scene::SceneFile, model: Model) -> Show {

@@ -1,0 +1,95 @@
+//! How frames are packed into textures.
+
+use std::fmt::Write;
+
+use super::{Alpha, Green, Pass};
+
+/// How `squall flipbook` packs frames into textures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flipbook {
+    /// Frames beside each other; `None`: nearly square.
+    pub columns: Option<u32>,
+    /// Rows of frames; `None`: as many as it takes.
+    pub rows: Option<u32>,
+    /// How many frames; `None`: what fits, at most 64.
+    pub count: Option<u32>,
+    /// The first frame; `None`: the first that is written.
+    pub from: Option<u32>,
+    /// Every how many frames of the scene one is taken; `None`: such that the whole scene is shown.
+    pub every: Option<u32>,
+    /// Width of a frame in pixels.
+    pub width: u32,
+    /// Height of a frame in pixels; `None`: as the pictures.
+    pub height: Option<u32>,
+    /// Pixels around each frame that repeat its edge; `None`: as `mips` needs.
+    pub padding: Option<u32>,
+    /// How many times a texture may be halved before frames run into each other.
+    pub mips: u32,
+    /// Whether both sides of the textures are powers of two.
+    pub power_of_two: bool,
+    /// How colours and opacity go together.
+    pub alpha: Alpha,
+    /// Maps besides the colours, in the order of [`Pass`].
+    pub maps: Vec<Pass>,
+    /// Bits of the motion map: 8 or 16.
+    pub motion_bits: u32,
+    /// What more green means in motion and normal maps.
+    pub green: Green,
+    /// Whether the last frame is followed by the first.
+    pub looped: bool,
+    /// Whether a GIF shows the textures as a game would.
+    pub preview: bool,
+}
+
+impl Default for Flipbook {
+    fn default() -> Self {
+        Self {
+            columns: None,
+            rows: None,
+            count: None,
+            from: None,
+            every: None,
+            width: 128,
+            height: None,
+            padding: None,
+            mips: 2,
+            power_of_two: false,
+            alpha: Alpha::Straight,
+            maps: vec![Pass::Motion],
+            motion_bits: 8,
+            green: Green::Up,
+            looped: false,
+            preview: true,
+        }
+    }
+}
+
+impl Flipbook {
+    /// As a table of a scene; nothing if everything is as by default.
+    pub(super) fn to_toml(&self) -> String {
+        if *self == Self::default() {
+            return String::new();
+        }
+        let mut out = String::from("\n[flipbook]\n");
+        let counts = [
+            ("columns", self.columns),
+            ("rows", self.rows),
+            ("count", self.count),
+            ("from", self.from),
+            ("every", self.every),
+            ("padding", self.padding),
+        ];
+        for (key, value) in counts {
+            if let Some(value) = value {
+                let _ = writeln!(out, "{key} = {value}");
+            }
+        }
+        let size = self.height.map_or(self.width.to_string(), |height| format!("[{}, {height}]", self.width));
+        let maps = self.maps.iter().map(|map| format!("\"{}\"", map.word())).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(out, "size = {size}\nmips = {}\npower_of_two = {}", self.mips, self.power_of_two);
+        let _ = writeln!(out, "alpha = \"{}\"\nmaps = [{maps}]", self.alpha.word());
+        let _ = writeln!(out, "motion_bits = {}\ngreen = \"{}\"", self.motion_bits, self.green.word());
+        let _ = writeln!(out, "loop = {}\npreview = {}", self.looped, self.preview);
+        out
+    }
+}
