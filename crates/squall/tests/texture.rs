@@ -257,3 +257,20 @@ fn pictures_are_taken_again_from_volumes_with_their_detail() {
     let bytes = |folder: &PathBuf| std::fs::read(folder.join("frame_0003.png")).unwrap();
     assert!(bytes(&out) == bytes(&again), "whole numbers in the file are those that were drawn");
 }
+
+#[test]
+fn a_resolved_scene_with_a_texture_and_strokes_reads_back_as_itself() {
+    let scene = "[grid]\ncells = [32, 32]\n[boundary]\nx = \"periodic\"\ny = \"slip\"\n\
+                 [[force]]\nstir = { path = [[0.2, 0.5], [0.8, 0.6], [0.5, 0.2]], loop = true, rods = 3, apart = [0.0, 0.1] }\nfrom = 1.0\n\
+                 [[force]]\nstir = { path = [[0.0, 0.5], [1.0, 0.5]], times = [0.5, 1.5], loop = true }\n";
+    for pattern in ["noise = {}", "lines = { direction = [1.0, 2.0] }", "pattern = \"wood\"\nsize = [0.5, 0.3]"] {
+        let first = setup(&format!("{scene}[texture]\n{pattern}\nperiod = 3.0\n"), &[]);
+        let again = setup(&first.to_toml(), &[]);
+        assert_eq!(first, again, "{pattern}");
+        assert_eq!(first.hash(), again.hash());
+        let other = setup(&format!("{scene}[texture]\n{pattern}\nperiod = 3.0\nstrength = 0.1\n"), &[]);
+        assert_eq!(first.physics_hash(), other.physics_hash(), "looks are no physics");
+        let forgetful = setup(&format!("{scene}[texture]\n{pattern}\nperiod = 2.0\n"), &[]);
+        assert_ne!(first.physics_hash(), forgetful.physics_hash(), "how long is");
+    }
+}
