@@ -9,7 +9,7 @@ use squall_core::model::stable_fluids::{Options, Splitting, StableFluids};
 use squall_core::model::target::{self, ShapeTarget, Target, TargetSmoke};
 use squall_core::poisson::{Multigrid, Spectral, Symbol};
 use squall_core::shape::Sphere;
-use squall_core::{At, Axis, End, Ends, Field, Grid, Side, VectorField};
+use squall_core::{At, Axis, End, Ends, Field, Grid, Side, TextureCoordinates, VectorField};
 
 struct Counting;
 
@@ -68,6 +68,8 @@ fn count_step<const D: usize>(cells: [usize; D], splitting: Splitting) -> usize 
         sim.substances.push(substance);
     }
     sim.forces.push(Box::new(Buoyancy { substance: 0, strength: 1.0, ambient: 0.0 }));
+    // Each set is forgotten several times.
+    sim.texture = Some(TextureCoordinates::new(&grid, &squall_core::Layout::dense(cells), 0.05).unwrap());
     sim.step(0.01).unwrap();
     let mut round = || {
         let before = ALLOCATIONS.load(Ordering::SeqCst);

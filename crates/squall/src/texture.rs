@@ -7,8 +7,8 @@ use squall_render::{Pattern, Photo, Plane, RenderError, Texture};
 
 use crate::setup::{self, Axis, Setup, TexturePattern};
 
-/// Pixels along each side of patterns that Squall draws.
-const PHOTO_PIXELS: usize = 1024;
+/// Fewest and most pixels along each side of patterns that Squall draws.
+const PHOTO_PIXELS: [usize; 2] = [256, 1024];
 
 /// The texture of a scene of `D` dimensions, if it has one.
 pub fn texture<const D: usize>(setup: &Setup) -> Option<Texture<D>> {
@@ -31,7 +31,11 @@ pub fn texture<const D: usize>(setup: &Setup) -> Option<Texture<D>> {
                 setup::Photo::Mosaic => Photo::Mosaic,
                 setup::Photo::Inks => Photo::Inks,
             };
-            (Pattern::picture(photo.draw(PHOTO_PIXELS), *size), none)
+            // Twice as fine as pictures show it: the flow enlarges parts of it.
+            let shown = f64::from(setup.output.width) * size[0] / setup.grid.size[0];
+            let [fewest, most] = PHOTO_PIXELS;
+            let pixels = (2.0 * shown).min(most as f64) as usize;
+            (Pattern::picture(photo.draw(pixels.next_power_of_two().clamp(fewest, most)), *size), none)
         }
     };
     Some(Texture { pattern, strength: t.strength as f32, restore_contrast: t.contrast, offsets })

@@ -179,10 +179,10 @@ mod tests {
         let times = vec![0.0, 1.0, 1.5, 4.0];
         let stroke = Stroke::new(points.clone(), times.clone(), false);
         for (point, &time) in points.iter().zip(&times) {
-            assert_eq!(stroke.at(time).0, *point);
+            // Rounding of numbers of size 3.
+            assert!((0..2).all(|a| (stroke.at(time).0[a] - point[a]).abs() < 1e-12), "{point:?}");
         }
-        assert_eq!(stroke.at(0.0).1, [0.0; 2]);
-        assert_eq!(stroke.at(4.0).1, [0.0; 2]);
+        assert!([0.0, 4.0].iter().all(|&t| stroke.at(t).1.iter().all(|v| v.abs() < 1e-12)));
         // The velocity is the derivative of the place, and has no jumps at points.
         for t in [0.3, 1.0, 1.2, 1.5, 3.0] {
             let (a, b) = (stroke.at(t - 1e-6).0, stroke.at(t + 1e-6).0);
@@ -208,9 +208,10 @@ mod tests {
         for i in 0..100 {
             let t = 0.13 * i as f64;
             let (place, velocity) = stroke.at(t);
-            // Twelve cubic pieces are a circle to a half of a per cent, in place and in speed.
+            // Twelve cubic pieces are a circle to half a per cent; at points the speed is that of the chord over two of
+            // them, cos(15 degrees) = 0.966 of the mean.
             assert!((place[0].hypot(place[1]) - 1.0).abs() < 0.005);
-            assert!((velocity[0].hypot(velocity[1]) - 1.0).abs() < 0.02);
+            assert!((velocity[0].hypot(velocity[1]) - 1.0).abs() < 0.04);
             let again = stroke.at(t + 3.0 * round).0;
             assert!((again[0] - place[0]).abs() < 1e-9 && (again[1] - place[1]).abs() < 1e-9);
         }

@@ -24,7 +24,8 @@ pub(super) fn gradient_noise<const D: usize>(p: [f64; D], period: [i32; D], seed
     let t: [f32; D] = std::array::from_fn(|a| (p[a] - low[a]) as f32);
     let ease = t.map(|t| t * t * t * (t * (6.0 * t - 15.0) + 10.0));
     let wrap = |i: i32, a: usize| if period[a] > 0 { i.rem_euclid(period[a]) } else { i };
-    let ends: [[i32; 2]; D] = std::array::from_fn(|a| [wrap(low[a] as i32, a), wrap(low[a] as i32 + 1, a)]);
+    let ends: [[i32; 2]; D] =
+        std::array::from_fn(|a| [wrap(low[a] as i32, a), wrap((low[a] as i32).wrapping_add(1), a)]);
     let mut sum = 0.0;
     for corner in 0..1usize << D {
         let bits = hash(std::array::from_fn::<_, D, _>(|a| ends[a][corner >> a & 1]), seed);

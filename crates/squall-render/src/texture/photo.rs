@@ -192,7 +192,11 @@ impl Painter {
                 let d = q[a] - center[a];
                 d - d.round()
             });
-            let d = away[0].hypot(away[1]);
+            let square = away[0] * away[0] + away[1] * away[1];
+            if square > FAR * FAR {
+                continue;
+            }
+            let d = square.sqrt();
             if d < radius {
                 let fibre = 1.0 + 0.05 * self.speckles.at(p);
                 // The rim of a drop is a little thicker.
@@ -201,12 +205,15 @@ impl Painter {
             }
             // A disc of the same area is pushed out; not as far as the drop's images, so that all repeats.
             let pushed = d * (1.0 - (1.0 - (radius / d).powi(2)).sqrt());
-            let fade = f64::from(1.0 - smooth(0.3, 0.5, d as f32));
+            let fade = f64::from(1.0 - smooth(0.16, FAR as f32, d as f32));
             q = std::array::from_fn(|a| q[a] - away[a] / d * pushed * fade);
         }
         PAPER
     }
 }
+
+/// Drops push aside what is nearer than this.
+const FAR: f64 = 0.35;
 
 const PAPER: Rgb = [0.80, 0.71, 0.55];
 

@@ -14,6 +14,9 @@ use crate::assets::fingerprint;
 /// Pixels along the longer side of a drawing that is used as a texture.
 const DRAWN_PIXELS: usize = 1024;
 
+/// Features are at most this many times smaller or larger than the box.
+const FINEST: f64 = 10_000.0;
+
 /// Most rods of a comb.
 const MAX_RODS: u64 = 100;
 
@@ -62,7 +65,7 @@ impl Resolver<'_> {
         }
         if let Some(noise) = &t.noise {
             return Some(TexturePattern::Noise {
-                scale: self.positive(&noise.scale, grid.longest() / 12.0, "texture.noise.scale"),
+                scale: self.texture_length(&noise.scale, grid, 12.0, "texture.noise.scale"),
                 octaves: self.count(&noise.octaves, 1, 8, 4, "texture.noise.octaves"),
                 gain: self.between(&noise.gain, 0.0, 1.0, 0.6, "texture.noise.gain"),
                 seed: noise.seed.as_deref().copied().unwrap_or(seed),
@@ -70,7 +73,7 @@ impl Resolver<'_> {
         }
         if let Some(lines) = &t.lines {
             return Some(TexturePattern::Lines {
-                spacing: self.positive(&lines.spacing, grid.longest() / 24.0, "texture.lines.spacing"),
+                spacing: self.texture_length(&lines.spacing, grid, 24.0, "texture.lines.spacing"),
                 direction: self.line_direction(lines),
                 warp: self.between(&lines.warp, 0.0, 5.0, 0.35, "texture.lines.warp"),
                 seed: lines.seed.as_deref().copied().unwrap_or(seed),
@@ -105,6 +108,12 @@ impl Resolver<'_> {
         Some(TexturePattern::Image { file, picture, size })
     }
 
+    /// A size of features: not beyond what a box can show.
+    fn texture_length(&mut self, typed: &Number, grid: &Grid, parts: f64, key: &str) -> f64 {
+        let longest = grid.longest();
+        self.between(typed, longest / FINEST, longest * FINEST, longest / parts, key)
+    }
+
     fn line_direction(&mut self, lines: &scene::TextureLines) -> Vec<f64> {
         let along_x: Vec<f64> = (0..self.d).map(|a| if a == 0 { 1.0 } else { 0.0 }).collect();
         let Some(typed) = &lines.direction else { return along_x };
@@ -121,7 +130,7 @@ impl Resolver<'_> {
     /// Width and height of a picture; a whole number of them fits into a box that repeats.
     fn texture_size(&mut self, typed: &Vector, default: [f64; 2], grid: &Grid) -> [f64; 2] {
         let Some(typed) = typed else { return default };
-        let &[ref width, ref height] = typed.as_slice() else {
+        let [width, height] = typed.as_slice() else {
             self.problems
                 .error(typed.span, format!("`texture.size` has {}", entries(typed.len())), "width and height")
                 .help("for example size = [0.5, 0.5]");
@@ -199,7 +208,19 @@ impl Resolver<'_> {
         let Some(typed) = &s.times else {
             let points: Vec<[f64; 3]> =
                 path.iter().map(|p| std::array::from_fn(|a| p.get(a).copied().unwrap_or(0.0))).collect();
-            return Some(Stroke::times(&points, speed));
+            let times = Stroke::times(&points, speed);
+            if times.windows(2).all(|t| t[1] > t[0]) && times.iter().all(|t| t.is_finite()) {
+                return Some(times);
+            }
+            let span = s.speed.as_ref().map_or_else(|| s.path.as_ref().map(|p| p.span), |speed| Some(speed.span));
+            self.problems
+                .error(
+                    span,
+                    format!("`{key}` cannot be timed: {speed} m/s is too fast or too slow for its path"),
+                    "here",
+                )
+                .help("points should be about as far apart as the box is large");
+            return None;
         };
         if let Some(speed) = &s.speed {
             self.problems
