@@ -264,6 +264,25 @@ impl<const D: usize> Field<D> {
         }
     }
 
+    /// What enters through an open side was at rest outside: on the faces of such sides across a staggered field's own axis, `du/dt =
+    /// -u |u| / h` where the flow comes in, which is the pressure that it takes to set it in motion within a cell. Without that,
+    /// flow that comes in costs nothing, and jets through a side grow without end.
+    pub fn slow_what_enters(&mut self, grid: &Grid<D>, dt: f64) {
+        let (At::Face(a), layout) = (self.at(), self.layout().clone()) else { return };
+        let Axis::Bounded { lo, hi } = grid.axes[a] else { return };
+        let k = (dt / grid.spacing[a]) as Real;
+        for (side, at, inward) in [(lo, 0, 1.0), (hi, self.cells()[a] as isize, -1.0)] {
+            if side == Side::Open {
+                slab_runs(&layout, a, at, |start, run| {
+                    for u in &mut self.data[start..start + run] {
+                        *u /= 1.0 + k * (inward * *u).max(0.0);
+                    }
+                });
+            }
+        }
+        self.ghosts_filled = false;
+    }
+
     /// Sets the values that lie on the far ends of the box and are stored behind the cells, by their index: the last
     /// faces of a staggered field, the last corners of one at nodes. `None` leaves a value as it is.
     pub(crate) fn set_last(&mut self, f: impl Fn([usize; D]) -> Option<Real>) {

@@ -58,6 +58,8 @@ const ALL: &[GalleryScene] = scenes! {
     "lava_lamp"
     "stirred_pebbles"
     "billows"
+    "campfire"
+    "fog_tile"
 };
 
 /// To add a file that a scene names, put it into a folder of `scenes/` and its path here.

@@ -447,7 +447,7 @@ table! {
         motion_bits: u64,
         /// What more green means in motion and normal maps. Default "up".
         green: Green,
-        /// Whether the last frame is followed by the first. Default false.
+        /// Whether the last frame is followed by the first. Default: if the scene is a loop.
         r#loop: bool,
         /// Whether a GIF shows the textures as a game would. Default true.
         preview: bool,

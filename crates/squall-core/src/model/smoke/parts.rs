@@ -118,7 +118,10 @@ impl<const D: usize> Smoke<D> {
             add_change(velocity, centered);
         }
         self.blow_at_the_edge(dt);
-        self.velocity.iter_mut().for_each(|u| u.set_end_faces());
+        for u in &mut self.velocity {
+            u.set_end_faces();
+            u.slow_what_enters(&self.grid, dt);
+        }
         self.timings.force += start.elapsed().as_secs_f64();
     }
 
