@@ -92,8 +92,10 @@ mod tests {
     fn known_values_stay_and_the_rest_takes_those_of_its_neighbourhood() {
         let (width, height) = (37, 21);
         let left = |i: usize| i % width < 10;
-        let weights: Vec<f32> = (0..width * height).map(|i| if i % width < 4 || i % width >= 30 { 1.0 } else { 0.0 }).collect();
-        let mut values: Vec<[f32; 2]> = (0..width * height).map(|i| if left(i) { [3.0, -1.0] } else { [7.0, 5.0] }).collect();
+        let weights: Vec<f32> =
+            (0..width * height).map(|i| if i % width < 4 || i % width >= 30 { 1.0 } else { 0.0 }).collect();
+        let mut values: Vec<[f32; 2]> =
+            (0..width * height).map(|i| if left(i) { [3.0, -1.0] } else { [7.0, 5.0] }).collect();
         let before = values.clone();
         fill(&mut values, &weights, width, height);
         for i in 0..values.len() {

@@ -6,12 +6,7 @@ use rayon::prelude::*;
 
 /// The field at the centre of each pixel, the TOP row first: cubic between cells when enlarging, averages over cells when
 /// shrinking. `wraps` says along which axes the first cell follows the last.
-pub fn sample(
-    plane: &Plane<'_>,
-    wraps: [bool; 2],
-    width: usize,
-    height: usize,
-) -> Result<Vec<f32>, RenderError> {
+pub fn sample(plane: &Plane<'_>, wraps: [bool; 2], width: usize, height: usize) -> Result<Vec<f32>, RenderError> {
     if !(1..=32768).contains(&width) || !(1..=32768).contains(&height) {
         return Err(RenderError::Size { width, height });
     }
@@ -142,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_slope_to_the_right_faces_left_and_one_upwards_faces_down() {
-        let ramp = |dx: f32, dy: f32| -> Vec<f32> { (0..64).map(|i| dx * (i % 8) as f32 - dy * (i / 8) as f32).collect() };
+        let ramp =
+            |dx: f32, dy: f32| -> Vec<f32> { (0..64).map(|i| dx * (i % 8) as f32 - dy * (i / 8) as f32).collect() };
         let normal = |dx, dy| normals(&ramp(dx, dy), 8, [false; 2])[27];
         assert_eq!(normal(0.0, 0.0), [0.0, 0.0, 1.0]);
         let s = std::f32::consts::FRAC_1_SQRT_2;

@@ -93,7 +93,8 @@ pub struct Args {
 
 /// `128` or `128x192`, as a scene writes it.
 fn parse_size(text: &str) -> Result<String, String> {
-    let number = |text: &str| text.trim().parse::<u32>().map_err(|_| "use a width, or width x height: 128x192".to_owned());
+    let number =
+        |text: &str| text.trim().parse::<u32>().map_err(|_| "use a width, or width x height: 128x192".to_owned());
     match text.split_once(['x', 'X']) {
         Some((width, height)) => Ok(format!("[{}, {}]", number(width)?, number(height)?)),
         None => Ok(number(text)?.to_string()),

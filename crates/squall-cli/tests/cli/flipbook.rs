@@ -10,8 +10,10 @@ fn a_flipbook_is_made_of_a_scene_and_packing_again_does_not_simulate() {
     let told = folder.ok(&["flipbook", "tiny.toml", "--size", "24", "--power-of-two"]);
     assert!(told.stdout.contains("6 frames of 24 x 24"), "{}", told.stdout);
     let out = "out/tiny_flipbook";
-    let names: Vec<String> =
-        std::fs::read_dir(folder.path().join(out)).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let names: Vec<String> = std::fs::read_dir(folder.path().join(out))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
     for name in ["tiny_color.png", "tiny_motion.png", "tiny.json", "tiny_preview.gif", "frames"] {
         assert!(names.iter().any(|n| n == name), "{name} of {names:?}");
     }

@@ -84,7 +84,8 @@ mod tests {
     #[test]
     fn a_sum_holds_the_blocks_of_all() {
         let one = Volume { spacing: 1.0, blocks: vec![[0; 3]], values: vec![2.0; 512], ..Volume::default() };
-        let two = Volume { spacing: 1.0, blocks: vec![[0; 3], [1, 0, 0]], values: vec![1.0; 1024], ..Volume::default() };
+        let two =
+            Volume { spacing: 1.0, blocks: vec![[0; 3], [1, 0, 0]], values: vec![1.0; 1024], ..Volume::default() };
         let sum = total(&[(&one, 2.0), (&two, 10.0)]);
         assert_eq!((sum.get([3; 3]), sum.get([9, 3, 3])), (14.0, 10.0));
     }

@@ -42,7 +42,8 @@ fn opacity_is_that_of_the_picture_whatever_else_is_wanted() {
     let scene = only(&volume, 6.0, 0.7);
     let camera = front([1.0; 3], 1.0);
     let picture = draw(&scene, &bare(), &camera, [64; 2]);
-    for wanted in [Wanted::default(), Wanted { six_way: true, normal: true, temperature: Some(&volume), motion: None }] {
+    for wanted in [Wanted::default(), Wanted { six_way: true, normal: true, temperature: Some(&volume), motion: None }]
+    {
         let found = seen(&scene, &camera, &wanted);
         let apart = found.opacity.iter().zip(&picture.rgba).map(|(a, b)| (a - b[3]).abs()).fold(0.0, f32::max);
         // The same weights, summed up in another order.
@@ -97,7 +98,8 @@ fn the_mean_temperature_is_that_of_the_front_where_smoke_is_thick() {
     let hot = smoke([32; 3], 1.0 / 32.0, |cell| 100.0 + cell[2] as f32);
     let scene = |kappa| only(&volume, kappa, 0.5);
     let camera = front([1.0; 3], 1.0);
-    let mean = |kappa| seen(&scene(kappa), &camera, &Wanted { temperature: Some(&hot), ..Wanted::default() }).temperature;
+    let mean =
+        |kappa| seen(&scene(kappa), &camera, &Wanted { temperature: Some(&hot), ..Wanted::default() }).temperature;
     let at = 32 * 64 + 32;
     let (thin, thick) = (mean(0.1)[at], mean(300.0)[at]);
     assert!((thin - 115.5).abs() < 1.0, "all of the ball: {thin}");

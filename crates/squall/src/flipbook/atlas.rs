@@ -31,7 +31,11 @@ impl Atlas {
 
     /// Of no size.
     pub fn empty() -> Self {
-        Self { layout: Layout { columns: 0, rows: 0, frame: [0; 2], padding: 0 }, channels: 1, canvas: Canvas::Eight(vec![]) }
+        Self {
+            layout: Layout { columns: 0, rows: 0, frame: [0; 2], padding: 0 },
+            channels: 1,
+            canvas: Canvas::Eight(vec![]),
+        }
     }
 
     /// Puts a frame into its place, with its edge repeated around it. `value` gives the channels of a pixel, from 0 to 1.

@@ -12,7 +12,9 @@ const FRAMES: u32 = 64;
 #[non_exhaustive]
 pub enum LayoutError {
     /// The texture would be larger than engines take.
-    #[error("{columns} x {rows} frames of {frame:?} pixels make a texture of {size:?}; engines take at most {MAX_SIDE} along a side")]
+    #[error(
+        "{columns} x {rows} frames of {frame:?} pixels make a texture of {size:?}; engines take at most {MAX_SIDE} along a side"
+    )]
     TooLarge {
         /// Frames beside each other.
         columns: u32,
@@ -76,11 +78,19 @@ impl LayoutError {
     pub fn advice(&self) -> String {
         match self {
             LayoutError::TooLarge { .. } => "take fewer frames (--count, --every) or smaller ones (--size)".to_owned(),
-            LayoutError::TooFew { available, .. } => format!("use --count {available}, or make the scene longer with --frames"),
+            LayoutError::TooFew { available, .. } => {
+                format!("use --count {available}, or make the scene longer with --frames")
+            }
             LayoutError::Begin { .. } => "use a smaller --from, or make the scene longer with --frames".to_owned(),
-            LayoutError::Places { columns, .. } => format!("leave --rows out, or use fewer frames; {columns} columns may have any number of rows"),
+            LayoutError::Places { columns, .. } => {
+                format!("leave --rows out, or use fewer frames; {columns} columns may have any number of rows")
+            }
             LayoutError::NotPowerOfTwo { what, given } => {
-                format!("use --{what} {} or {}, or leave out --power-of-two", given.next_power_of_two() / 2, given.next_power_of_two())
+                format!(
+                    "use --{what} {} or {}, or leave out --power-of-two",
+                    given.next_power_of_two() / 2,
+                    given.next_power_of_two()
+                )
             }
             LayoutError::Padding { .. } => "use a smaller --padding, fewer --mips or a larger --size".to_owned(),
         }

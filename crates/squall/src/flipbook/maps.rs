@@ -189,7 +189,9 @@ impl Job<'_> {
             })?;
         atlas.put_rest(self.selection.count, [0.5, 0.5, 0.0]);
         let scale = f64::from(most);
-        Ok(done.then(|| vec![Map { name: name(Pass::Motion)[0], bits, channels: 3, srgb: false, scale, zero: 0.0, atlas }]))
+        Ok(done.then(|| {
+            vec![Map { name: name(Pass::Motion)[0], bits, channels: 3, srgb: false, scale, zero: 0.0, atlas }]
+        }))
     }
 
     fn normal(&self) -> Result<Option<Vec<Map>>, FlipbookError> {
@@ -258,8 +260,11 @@ impl Job<'_> {
                 return Ok([p, n]);
             }
             // All six lights together, so that one opacity and one filling serve all.
-            let mut light: Vec<[f32; 6]> =
-                p.iter().zip(&n).map(|(p, n)| [p[0], p[1], p[2], n[0], n[1], n[2]].map(|v| v / p[3].max(1e-6))).collect();
+            let mut light: Vec<[f32; 6]> = p
+                .iter()
+                .zip(&n)
+                .map(|(p, n)| [p[0], p[1], p[2], n[0], n[1], n[2]].map(|v| v / p[3].max(1e-6)))
+                .collect();
             let weights: Vec<f32> = p.iter().map(|p| 64.0 * p[3]).collect();
             let [width, height] = self.layout.frame.map(|n| n as usize);
             fill(&mut light, &weights, width, height);
@@ -288,7 +293,8 @@ impl Job<'_> {
                 Ok(())
             })?;
         let [positive, negative] = [name(Pass::SixWay)[0], name(Pass::SixWay)[1]];
-        let map = |name, atlas, zero| Map { name, bits: 8, channels: 4, srgb: false, scale: f64::from(most), zero, atlas };
+        let map =
+            |name, atlas, zero| Map { name, bits: 8, channels: 4, srgb: false, scale: f64::from(most), zero, atlas };
         // What the last channel is multiplied by.
         Ok(done.then(|| vec![map(positive, first, 1.0), map(negative, second, f64::from(glow))]))
     }

@@ -150,7 +150,11 @@ pub fn pack(
         return Err(FlipbookError::Background { folder: run.to_owned() });
     }
     let (layout, selection) = layout::plan(setup)?;
-    std::fs::create_dir_all(out).map_err(|source| IoError::File { path: out.to_owned(), action: "create the folder", source })?;
+    std::fs::create_dir_all(out).map_err(|source| IoError::File {
+        path: out.to_owned(),
+        action: "create the folder",
+        source,
+    })?;
     let mut packed = Packed { layout, selection, files: Vec::new(), preview: None, cancelled: false };
     let job = maps::Job { setup, run, layout: &layout, selection: &selection, cancel };
     let mut written: Vec<Map> = vec![];

@@ -61,7 +61,9 @@ impl Playback<'_> {
         }
         let mut progress = |done| observer.event(&Event::Movie { done, of: pictures.len() });
         let movie = match whole {
-            true => assemble(&pictures, fps * f64::from(between), MovieFormat::Gif, path, &mut progress, &|| cancel.is_cancelled()),
+            true => assemble(&pictures, fps * f64::from(between), MovieFormat::Gif, path, &mut progress, &|| {
+                cancel.is_cancelled()
+            }),
             false => Err(MovieError::Cancelled),
         };
         std::fs::remove_dir_all(&folder).map_err(failed("remove"))?;

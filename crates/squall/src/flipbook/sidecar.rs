@@ -64,8 +64,12 @@ fn texture(setup: &Setup, name: &str, map: &Map) -> Value {
             "encoding": "0.5 + 0.5 * v / max", "max": map.scale, "unit": "cells of the texture grid per frame of the flipbook",
             "red": "right", "green": green,
         }),
-        "normal" => json!({ "encoding": "0.5 + 0.5 * n", "red": "right", "green": green, "blue": "towards the viewer" }),
-        "depth" => json!({ "encoding": "near + value * (far - near)", "near": map.zero, "far": map.scale, "unit": "m" }),
+        "normal" => {
+            json!({ "encoding": "0.5 + 0.5 * n", "red": "right", "green": green, "blue": "towards the viewer" })
+        }
+        "depth" => {
+            json!({ "encoding": "near + value * (far - near)", "near": map.zero, "far": map.scale, "unit": "m" })
+        }
         "temperature" => json!({ "encoding": "low + value * (high - low)", "low": map.zero, "high": map.scale }),
         "sixway_positive" => json!({
             "encoding": lit, "scale": map.scale, "red": "right", "green": "top", "blue": "back", "alpha": "opacity",

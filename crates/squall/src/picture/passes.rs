@@ -208,7 +208,11 @@ impl PassPainter {
                 Pass::Normal => out.push(self.normal(found.normal.clone(), alpha, [width, height])),
                 Pass::Depth => {
                     let depth = |i: usize| frame.depth[i];
-                    out.push(image(name, pixels.clone().map(|i| [depth(i), depth(i), depth(i), alpha(i)]).collect(), true));
+                    out.push(image(
+                        name,
+                        pixels.clone().map(|i| [depth(i), depth(i), depth(i), alpha(i)]).collect(),
+                        true,
+                    ));
                 }
                 Pass::Temperature => {
                     let t = &found.temperature;

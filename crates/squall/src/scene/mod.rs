@@ -10,7 +10,8 @@ mod target;
 pub(crate) mod tree;
 
 use choices::{
-    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, Matching, Model, Movie, Pass, PictureMode, Solids, Splitting, Tracer,
+    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, Matching, Model, Movie, Pass, PictureMode, Solids,
+    Splitting, Tracer,
 };
 pub use film::*;
 pub use read::{Named, NumberOrText, OneOrMany};

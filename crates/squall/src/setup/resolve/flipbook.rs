@@ -11,7 +11,14 @@ impl Resolver<'_> {
         let f = file.flipbook.as_deref().unwrap_or(&default);
         let fallback = Flipbook::default();
         let mut optional = |typed: &Option<Spanned<u64>>, lo: u64, hi: u64, key: &str| {
-            typed.as_ref().map(|_| self.count(typed, lo, hi, lo as u32, &format!("flipbook.{key}")))
+            let typed = typed.as_ref()?;
+            if !(lo..=hi).contains(&typed.value) {
+                let message = format!("`flipbook.{key}` must lie between {lo} and {hi}, but is {}", typed.value);
+                self.problems
+                    .error(typed.span, message, format!("{lo} to {hi}"))
+                    .help("without it, it is chosen for you");
+            }
+            Some(typed.value.clamp(lo, hi) as u32)
         };
         let columns = optional(&f.columns, 1, 1024, "columns");
         let rows = optional(&f.rows, 1, 1024, "rows");
@@ -22,14 +29,19 @@ impl Resolver<'_> {
         if let (Some(columns), Some(rows), Some(count), Some(typed)) = (columns, rows, count, &f.count)
             && count > columns * rows
         {
-            let message = format!("`flipbook.count` is {count}, but {columns} columns and {rows} rows hold {}", columns * rows);
-            self.problems.error(typed.span, message, "too many").help("leave `rows` out: there will be as many as it takes");
+            let message =
+                format!("`flipbook.count` is {count}, but {columns} columns and {rows} rows hold {}", columns * rows);
+            self.problems
+                .error(typed.span, message, "too many")
+                .help("leave `rows` out: there will be as many as it takes");
         }
         let (width, height) = self.flipbook_size(&f.size, fallback.width);
         let motion_bits = self.count(&f.motion_bits, 8, 16, fallback.motion_bits, "flipbook.motion_bits");
         if ![8, 16].contains(&motion_bits) {
             let span = f.motion_bits.as_ref().map(|b| b.span);
-            self.problems.error(span, format!("`flipbook.motion_bits` is {motion_bits}"), "8 or 16").help("the default is 8");
+            self.problems
+                .error(span, format!("`flipbook.motion_bits` is {motion_bits}"), "8 or 16")
+                .help("the default is 8");
         }
         Flipbook {
             columns,
@@ -61,7 +73,8 @@ impl Resolver<'_> {
             Some((OneOrMany::Many(sides), span)) => match sides.as_slice() {
                 [width, height] => (side(width), Some(side(height))),
                 _ => {
-                    let message = format!("`{key}` has {}; it is a width, or a width and a height", entries(sides.len()));
+                    let message =
+                        format!("`{key}` has {}; it is a width, or a width and a height", entries(sides.len()));
                     self.problems.error(span, message, "one number or two").help("for example size = [128, 192]");
                     (default, None)
                 }
@@ -99,9 +112,10 @@ impl Setup {
     pub fn cannot_pass(&self, pass: Pass) -> Option<(&'static str, &'static str)> {
         let flat = self.dimensions() == 2;
         match pass {
-            Pass::Depth | Pass::SixWay if flat => {
-                Some(("a 2D scene has no depth and no sides to light", "leave it out; \"normal\" and \"height\" suit 2D scenes"))
-            }
+            Pass::Depth | Pass::SixWay if flat => Some((
+                "a 2D scene has no depth and no sides to light",
+                "leave it out; \"normal\" and \"height\" suit 2D scenes",
+            )),
             Pass::Height | Pass::Flow if !flat => {
                 Some(("it is a map of a 2D scene", "leave it out; \"depth\" and \"motion\" are their like in 3D"))
             }
