@@ -71,7 +71,7 @@ impl<const C: usize> Level<C> {
     /// The value at the middle of a pixel of the next finer level: linear between neighbours.
     fn between(&self, x: usize, y: usize) -> [f32; C] {
         let near = |i: usize, n: usize| {
-            let other = if i % 2 == 0 { (i / 2).saturating_sub(1) } else { i / 2 + 1 };
+            let other = if i.is_multiple_of(2) { (i / 2).saturating_sub(1) } else { i / 2 + 1 };
             [((i / 2).min(n - 1), 0.75), (other.min(n - 1), 0.25)]
         };
         let mut out = [0.0; C];

@@ -246,6 +246,7 @@ cases!(passes_and_flipbooks, SMOKE, {
     "a size of three numbers" => "[flipbook]\nsize = [64, 64, 64]\n",
     "a size of nothing" => "[flipbook]\nsize = 0\n",
     "more frames than places" => "[flipbook]\ncolumns = 3\nrows = 2\ncount = 7\n",
+    "no columns" => "[flipbook]\ncolumns = 0\n",
     "twelve bits" => "[flipbook]\nmotion_bits = 12\n",
     "an unknown kind of opacity" => "[flipbook]\nalpha = \"additive\"\n",
     "mips without end" => "[flipbook]\nmips = 12\n",

@@ -234,7 +234,7 @@ impl Job<'_> {
         })?;
         // Heat begins where there is none.
         least = if pass == Pass::Temperature { least.min(0.0) } else { least };
-        if !(most > least) {
+        if most <= least {
             (least, most) = (0.0, 1.0);
         }
         let mut atlas = Atlas::new(self.layout, 1, 16);

@@ -105,6 +105,10 @@ pub fn prepare(setup: &mut Setup) -> Result<(), FlipbookError> {
         Some(film) => {
             (output.height, output.exr) = (height, true);
             film.render.transparent = transparent;
+            if transparent {
+                // A card that is put anywhere must not bring its own floor.
+                film.render.ground = None;
+            }
         }
         None => {
             setup.picture.transparent = transparent;

@@ -10,7 +10,9 @@ use crate::setup::{Movie, Setup};
 pub fn memory_needed(setup: &Setup) -> u64 {
     let pixels = u64::from(setup.output.width) * u64::from(setup.output.height);
     // Raw fields wait for the writer; a movie decodes several frames at a time.
-    let waiting = raw_bytes(setup).saturating_mul(writer::QUEUE as u64 + 2);
+    // Passes have four numbers for each pixel.
+    let frame = raw_bytes(setup).saturating_add(16 * pixels * pass_images(setup));
+    let waiting = frame.saturating_mul(writer::QUEUE as u64 + 2);
     let movie = if setup.output.movie == Movie::None { 0 } else { (32 << 20) + pixels.saturating_mul(96) };
     estimate(setup).bytes.saturating_add(waiting).max(movie)
 }
@@ -31,7 +33,8 @@ pub fn disk_needed(setup: &Setup, frames: u64) -> u64 {
     let pixels = u64::from(setup.output.width) * u64::from(setup.output.height);
     // Smoke in PNG takes 0.3 to 0.7 bytes per pixel, in GIF 0.1 to 0.2.
     let movie = if setup.output.movie == Movie::None { 0 } else { pixels / 10 };
-    let frame = (pixels / 4 + movie).saturating_add(raw_bytes(setup));
+    // A pass takes half a byte to three per pixel.
+    let frame = (pixels / 4 + movie + pixels / 2 * pass_images(setup)).saturating_add(raw_bytes(setup));
     // Two generations, packed: velocity twice, pressure and substances.
     let d = setup.dimensions() as u64;
     // Loops keep the flow of every frame.
@@ -47,6 +50,11 @@ pub(super) fn check_disk(setup: &Setup, folder: &Path, frames: u64) -> Result<()
         Some(free) if needed > free => Err(RunError::Disk { needed, free, folder: folder.to_owned() }),
         _ => Ok(()),
     }
+}
+
+/// Pictures of passes in a frame.
+fn pass_images(setup: &Setup) -> u64 {
+    super::passes::series(setup).count() as u64
 }
 
 /// Bytes of raw fields in a frame.

@@ -167,6 +167,20 @@ fn textures_with_sides_of_powers_of_two_are_exact_and_packing_again_changes_noth
 }
 
 #[test]
+fn a_flipbook_has_no_floor_unless_it_is_opaque() {
+    let scene =
+        "model = \"smoke\"\n[grid]\ncells = [8, 8, 8]\n[substance.density]\ninitial = 1.0\n[render]\nground = {}\n";
+    for (alpha, floor) in [("straight", false), ("premultiplied", false), ("opaque", true)] {
+        let change = format!("flipbook.alpha=\"{alpha}\"");
+        let (mut setup, _) = Scene::parse("test.toml", scene, &[change]).unwrap().setup().unwrap();
+        prepare(&mut setup).unwrap();
+        let render = &setup.film.as_ref().unwrap().render;
+        assert_eq!((render.ground.is_some(), render.transparent), (floor, !floor), "{alpha}");
+        assert!(setup.output.exr && setup.output.vdb.is_none());
+    }
+}
+
+#[test]
 fn a_run_without_the_passes_is_refused_and_a_cancelled_pack_says_so() {
     let book = Book::new("missing", &["flipbook.maps=[]", "flipbook.preview=false"]);
     let mut setup = book.setup.clone();

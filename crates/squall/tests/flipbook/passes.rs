@@ -89,10 +89,25 @@ fn a_flow_map_decodes_to_the_velocity_with_the_scale_of_its_sidecar() {
 }
 
 #[test]
+fn what_a_scene_says_of_passes_and_flipbooks_survives_being_written_and_only_passes_make_another_run() {
+    let flipbook =
+        "[flipbook]\nsize = [30, 20]\ncount = 5\nmaps = [\"normal\"]\nloop = true\nmips = 0\ngreen = \"down\"\n";
+    let read = |text: &str| Scene::parse("test.toml", text, &[]).unwrap().setup().unwrap().0;
+    let plain = read(&periodic(0));
+    let setup = read(&format!(
+        "{}{flipbook}",
+        periodic(0).replace("[picture]", "green = \"down\"\n[picture]\ntransparent = true")
+    ));
+    assert_eq!(read(&setup.to_toml()), setup);
+    assert_eq!(read(&format!("{}{flipbook}", periodic(0))).hash(), plain.hash());
+    assert_ne!(read(&periodic(0).replace(", \"flow\"", "")).hash(), plain.hash());
+}
+
+#[test]
 fn passes_that_a_scene_cannot_have_are_refused_with_a_reason() {
     let refused = |text: &str, pass: &str| {
         let change = format!("output.passes=[\"{pass}\"]");
-        let error = Scene::parse("test.toml", text, &[change]).unwrap().setup().unwrap_err();
+        let error = Scene::parse("test.toml", text, &[change]).and_then(|scene| scene.setup()).unwrap_err();
         format!("{error:?}")
     };
     let flat = periodic(0);

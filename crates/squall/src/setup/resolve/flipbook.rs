@@ -11,7 +11,14 @@ impl Resolver<'_> {
         let f = file.flipbook.as_deref().unwrap_or(&default);
         let fallback = Flipbook::default();
         let mut optional = |typed: &Option<Spanned<u64>>, lo: u64, hi: u64, key: &str| {
-            typed.as_ref().map(|_| self.count(typed, lo, hi, lo as u32, &format!("flipbook.{key}")))
+            let typed = typed.as_ref()?;
+            if !(lo..=hi).contains(&typed.value) {
+                let message = format!("`flipbook.{key}` must lie between {lo} and {hi}, but is {}", typed.value);
+                self.problems
+                    .error(typed.span, message, format!("{lo} to {hi}"))
+                    .help("without it, it is chosen for you");
+            }
+            Some(typed.value.clamp(lo, hi) as u32)
         };
         let columns = optional(&f.columns, 1, 1024, "columns");
         let rows = optional(&f.rows, 1, 1024, "rows");
