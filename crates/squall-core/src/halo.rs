@@ -335,6 +335,20 @@ impl<const D: usize> Field<D> {
                     row[(g.to + HALO as isize) as usize] = value;
                 }
             });
+            // The last faces across another axis lie behind the cells, and are values as well.
+            if let At::Face(c @ 1..) = self.at()
+                && matches!(self.ends()[c], Ends::Bounded { .. })
+            {
+                let (layout, last) = (self.layout().clone(), self.cells()[c] as isize);
+                slab_runs(&layout, c, last, |start, run| {
+                    for row in self.data[start..start + run].chunks_exact_mut(layout.stride()[1]) {
+                        for g in ghosts {
+                            let value = g.scale * row[(g.from + HALO as isize) as usize] + g.shift;
+                            row[(g.to + HALO as isize) as usize] = value;
+                        }
+                    }
+                });
+            }
         } else {
             for g in ghosts {
                 self.copy_slab(a, g);

@@ -275,7 +275,8 @@ fn coordinates(sim: &Smoke<2>) -> Vec<u32> {
 
 #[test]
 fn a_run_that_is_resumed_has_the_same_coordinates_to_the_bit() {
-    for axis in [Axis::Unbounded, Axis::Periodic, CLOSED] {
+    let open = Axis::Bounded { lo: Side::Open, hi: Side::Open };
+    for axis in [Axis::Unbounded, Axis::Periodic, CLOSED, open] {
         let mut whole = puff(axis);
         (0..30).for_each(|_| drop(whole.step(0.03).unwrap()));
         let mut first = puff(axis);
