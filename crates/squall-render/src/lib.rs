@@ -21,6 +21,7 @@ pub mod colormap;
 pub mod derived;
 pub mod fill;
 pub mod film;
+pub mod flow;
 pub mod image;
 pub mod layers;
 mod light;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use squall_io::{ExrPicture, read_exr, read_png};
 use squall_render::color::{from_srgb8, to_srgb};
 use squall_render::fill::fill;
+use squall_render::flow::fit;
 use squall_render::maps::resize;
 
 use super::atlas::Atlas;
@@ -157,39 +158,63 @@ impl Job<'_> {
         colors.iter().zip(alphas).map(|(&[r, g, b], a)| [r, g, b, a]).collect()
     }
 
-    /// Motion in fractions of a cell from one frame of the flipbook to the next: to the right and up.
-    fn motion_of(&self, frame: u32) -> Result<Pixels, FlipbookError> {
-        let Sized { mut pixels, from } = self.read("motion", "motion", frame, 0.0)?;
-        let cell = self.layout.cell();
-        let per_pixel: [f32; 2] = std::array::from_fn(|a| {
-            let stretch = f64::from(self.layout.frame[a]) / from[a] as f64;
-            (f64::from(self.selection.every) * stretch / f64::from(cell[a])) as f32
-        });
-        pixels.iter_mut().for_each(|[u, v, ..]| (*u, *v) = (*u * per_pixel[0], *v * per_pixel[1]));
-        Ok(pixels)
+    /// Motion from one frame of the flipbook to the next, in fractions of a cell to the right and up: what the velocity gives,
+    /// fitted to what is seen in the frames before and after.
+    fn motions(&self) -> Result<Option<Vec<Vec<[f32; 2]>>>, FlipbookError> {
+        let frames: Vec<u32> = self.selection.frames().collect();
+        let (width, cell) = (self.layout.frame[0] as usize, self.layout.cell());
+        let looped = self.setup.flipbook.looped;
+        let neighbour = |i: usize, by: isize| match i.checked_add_signed(by) {
+            Some(k) if k < frames.len() => Some(k),
+            _ if looped => Some((i + frames.len()).wrapping_add_signed(by) % frames.len()),
+            _ => None,
+        };
+        let light = |i: Option<usize>| i.map(|i| self.light(frames[i])).transpose();
+        let (mut before, mut now) = (light(neighbour(0, -1))?, self.light(frames[0])?);
+        let mut all = Vec::with_capacity(frames.len());
+        for (i, &frame) in frames.iter().enumerate() {
+            if self.cancel.is_cancelled() {
+                return Ok(None);
+            }
+            let next = light(neighbour(i, 1))?;
+            let Sized { pixels, from } = self.read("motion", "motion", frame, 0.0)?;
+            let scale: [f32; 2] = std::array::from_fn(|a| {
+                (f64::from(self.selection.every) * f64::from(self.layout.frame[a]) / from[a] as f64) as f32
+            });
+            // Rows go down.
+            let mut motion: Vec<[f32; 2]> = pixels.iter().map(|[u, v, ..]| [scale[0] * u, -scale[1] * v]).collect();
+            if self.setup.flipbook.fit {
+                fit(&mut motion, width, &now, next.as_deref(), before.as_deref());
+            }
+            motion.iter_mut().for_each(|m| *m = [m[0] / cell[0] as f32, -m[1] / cell[1] as f32]);
+            all.push(motion);
+            if let Some(next) = next {
+                before = Some(std::mem::replace(&mut now, next));
+            }
+        }
+        Ok(Some(all))
     }
 
     fn motion(&self) -> Result<Option<Vec<Map>>, FlipbookError> {
+        let Some(motions) = self.motions()? else { return Ok(None) };
         let mut most = 1e-4f32;
-        let seen = self.each(|_, frame| {
+        let seen = self.each(|i, frame| {
             // What cannot be seen may be as fast as it likes.
-            let pixels = self.motion_of(frame)?;
-            most = pixels.iter().filter(|p| p[3] > 0.01).fold(most, |most, p| most.max(p[0].abs()).max(p[1].abs()));
+            let light = self.light(frame)?;
+            let moving = motions[i as usize].iter().zip(&light).filter(|(_, p)| p[3].max(p[0]) > 0.01);
+            most = moving.fold(most, |most, (m, _)| most.max(m[0].abs()).max(m[1].abs()));
             Ok(())
         })?;
         let bits = self.setup.flipbook.motion_bits;
         let mut atlas = Atlas::new(self.layout, 3, bits);
         let down = if self.setup.flipbook.green == Green::Down { -1.0 } else { 1.0 };
-        let done = seen
-            && self.each(|i, frame| {
-                let pixels = self.motion_of(frame)?;
-                let code = |v: f32| 0.5 + 0.5 * v / most;
-                atlas.put(i, |p| [code(pixels[p][0]), code(down * pixels[p][1]), 0.0]);
-                Ok(())
-            })?;
+        let code = |v: f32| 0.5 + 0.5 * v / most;
+        for (i, motion) in (0..).zip(&motions) {
+            atlas.put(i, |p| [code(motion[p][0]), code(down * motion[p][1]), 0.0]);
+        }
         atlas.put_rest(self.selection.count, [0.5, 0.5, 0.0]);
         let scale = f64::from(most);
-        Ok(done.then(|| {
+        Ok(seen.then(|| {
             vec![Map { name: name(Pass::Motion)[0], bits, channels: 3, srgb: false, scale, zero: 0.0, atlas }]
         }))
     }

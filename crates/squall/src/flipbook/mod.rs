@@ -120,8 +120,10 @@ pub fn prepare(setup: &mut Setup) -> Result<(), FlipbookError> {
     (f.columns, f.rows, f.padding) = (Some(layout.columns), Some(layout.rows), Some(layout.padding));
     (f.width, f.height) = (width, Some(height));
     (f.from, f.every, f.count) = (Some(selection.from), Some(selection.every), Some(selection.count));
-    // What comes after the last frame of the flipbook need not be computed.
-    setup.time.frames = setup.time.frames.min(selection.last().max(1));
+    // What comes after the last frame of the flipbook need not be computed; a loop is whole or none.
+    if setup.time.looped.is_none() {
+        setup.time.frames = setup.time.frames.min(selection.last().max(1));
+    }
     Ok(())
 }
 

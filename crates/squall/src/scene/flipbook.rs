@@ -32,6 +32,8 @@ table! {
         maps: Vec<Spanned<Pass>>,
         /// Bits of the motion map: 8 or 16. Default 8.
         motion_bits: u64,
+        /// Whether motion is fitted to what is seen in the frames before and after; otherwise it is the velocity. Default true.
+        fit: bool,
         /// What more green means in motion and normal maps. Default "up".
         green: Green,
         /// Whether the last frame is followed by the first. Default: if the scene is a loop.

@@ -33,6 +33,8 @@ pub struct Flipbook {
     pub maps: Vec<Pass>,
     /// Bits of the motion map: 8 or 16.
     pub motion_bits: u32,
+    /// Whether motion is fitted to what is seen in the frames before and after; otherwise it is the velocity.
+    pub fit: bool,
     /// What more green means in motion and normal maps.
     pub green: Green,
     /// Whether the last frame is followed by the first.
@@ -57,6 +59,7 @@ impl Default for Flipbook {
             alpha: Alpha::Straight,
             maps: vec![Pass::Motion],
             motion_bits: 8,
+            fit: true,
             green: Green::Up,
             looped: false,
             preview: true,
@@ -88,6 +91,7 @@ impl Flipbook {
         let maps = self.maps.iter().map(|map| format!("\"{}\"", map.word())).collect::<Vec<_>>().join(", ");
         let _ = writeln!(out, "size = {size}\nmips = {}\npower_of_two = {}", self.mips, self.power_of_two);
         let _ = writeln!(out, "alpha = \"{}\"\nmaps = [{maps}]", self.alpha.word());
+        let _ = writeln!(out, "fit = {}", self.fit);
         let _ = writeln!(out, "motion_bits = {}\ngreen = \"{}\"", self.motion_bits, self.green.word());
         let _ = writeln!(out, "loop = {}\npreview = {}", self.looped, self.preview);
         out

@@ -128,6 +128,7 @@ fn motion_decodes_to_how_far_the_flow_carries_in_cells_of_the_grid() {
             format!("flipbook.motion_bits={bits}"),
             format!("flipbook.green=\"{green}\""),
             "flipbook.every=2".to_owned(),
+            "flipbook.fit=false".to_owned(),
             "flipbook.preview=false".to_owned(),
         ];
         let book = Book::new(&format!("motion{bits}"), &changes.each_ref().map(String::as_str));

@@ -57,6 +57,7 @@ impl Resolver<'_> {
             alpha: f.alpha.as_deref().copied().unwrap_or(fallback.alpha),
             maps: self.flipbook_maps(&f.maps).unwrap_or(fallback.maps),
             motion_bits,
+            fit: f.fit.as_deref().copied().unwrap_or(fallback.fit),
             green: f.green.as_deref().copied().unwrap_or(fallback.green),
             looped: f.r#loop.as_deref().copied().unwrap_or(file.time.as_deref().is_some_and(|t| t.r#loop.is_some())),
             preview: f.preview.as_deref().copied().unwrap_or(fallback.preview),
