@@ -5,6 +5,7 @@ use squall_core::looped::{Carries, Looped, Method, Options};
 use squall_core::model::smoke::{self, Smoke};
 use squall_core::model::stable_fluids::{self, StableFluids};
 use squall_core::shape::Sphere;
+use squall_core::texture::TextureCoordinates;
 use squall_core::*;
 
 const FPS: f64 = 24.0;
@@ -196,6 +197,29 @@ fn after_its_last_frame_a_loop_begins_anew_to_the_bit() {
         assert!(once == again, "the second time is like the first");
         assert!(once[0] != once[6], "but something moves");
     }
+}
+
+#[test]
+fn what_is_painted_on_the_fluid_loops_with_it() {
+    let mut dye = stirred(false);
+    // Two turns in a loop of half a second.
+    dye.texture = Some(TextureCoordinates::new(&dye.grid, dye.pressure().layout(), 0.25).unwrap());
+    let mut sim = prepared(Box::new(dye), Options { method: Method::Carry { rounds: 0 }, ..options(12, 12) });
+    let mut round = || -> Vec<(Vec<f32>, [f64; 3])> {
+        let mut frame = || {
+            advance_a_frame(&mut sim);
+            let mut shown = Vec::new();
+            assert!(sim.read("texture_1", 0, &mut shown));
+            (shown, sim.texture_weights().unwrap())
+        };
+        (0..12).map(|_| frame()).collect()
+    };
+    let (once, again) = (round(), round());
+    for (k, (a, b)) in once.iter().zip(&again).enumerate() {
+        assert!(a.0 == b.0, "frame {k}: off by {}", distance(&a.0, &b.0));
+        assert!(a.1.iter().zip(&b.1).all(|(a, b)| (a - b).abs() < 1e-9), "frame {k}");
+    }
+    assert!(once[3].0 != once[5].0, "something moves");
 }
 
 #[test]
