@@ -62,7 +62,7 @@ impl SceneArgs {
 
     /// The folder of a finished run, if that is what was named.
     pub fn folder(&self) -> Option<&Path> {
-        Some(Path::new(&self.scene)).filter(|path| path.is_dir())
+        Some(Path::new(&self.scene)).filter(|path| path.is_dir() && gallery::find(&self.scene).is_none())
     }
 
     /// The same arguments as they would be typed.
@@ -118,7 +118,8 @@ impl Found {
     }
 }
 
-/// A file wins over the gallery. The folder of a run holds the scene that it was computed by.
+/// A file wins over the gallery, and the gallery over a folder of that name (`./plume` is the folder). The folder of a run holds
+/// the scene that it was computed by.
 fn find(scene: &str) -> Result<Found, Failure> {
     let path = Path::new(scene);
     let stem = |path: &Path| path.file_stem().map_or_else(|| "scene".into(), |s| s.to_string_lossy().into_owned());
@@ -127,14 +128,14 @@ fn find(scene: &str) -> Result<Found, Failure> {
         let assets = Assets::folder(folder);
         return Ok(Found { name: stem(path), file: scene.to_owned(), text: read(path)?, assets });
     }
+    if let Some(found) = gallery::find(scene) {
+        let (name, file) = (found.name.to_owned(), format!("{scene} (gallery)"));
+        return Ok(Found { name, file, text: found.text.to_owned(), assets: gallery::assets() });
+    }
     let inside = path.join("scene.toml");
     if inside.is_file() {
         let (file, text) = (inside.display().to_string(), read(&inside)?);
         return Ok(Found { name: stem(path), file, text, assets: Assets::folder(path) });
-    }
-    if let Some(found) = gallery::find(scene) {
-        let (name, file) = (found.name.to_owned(), format!("{scene} (gallery)"));
-        return Ok(Found { name, file, text: found.text.to_owned(), assets: gallery::assets() });
     }
     let help = match (path.is_dir(), gallery::nearest(scene)) {
         (true, _) => "it is a folder: name the scene file in it".to_owned(),

@@ -81,11 +81,11 @@ impl Snapshot {
 
     /// `self = p self + q other`, on all tiles that either has.
     pub fn mix(&mut self, p: f64, other: &Snapshot, q: f64) {
-        if self.fields.is_empty() {
-            *self = other.clone();
-            return self.mix(q, &other.clone(), 0.0);
-        }
         let (p, q) = (p as f32, q as f32);
+        if self.fields.is_empty() {
+            self.clone_from(other);
+            return self.fields.iter_mut().flatten().for_each(|v| *v *= q);
+        }
         if self.tiles != other.tiles {
             self.spread_over(&other.tiles);
         }

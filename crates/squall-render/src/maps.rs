@@ -5,13 +5,13 @@ use crate::plane::{Plane, RenderError};
 use rayon::prelude::*;
 
 /// The field at the centre of each pixel, the TOP row first: cubic between cells when enlarging, averages over cells when
-/// shrinking. `wraps` says along which axes the first cell follows the last.
-pub fn sample(plane: &Plane<'_>, wraps: [bool; 2], width: usize, height: usize) -> Result<Vec<f32>, RenderError> {
+/// shrinking.
+pub fn sample(plane: &Plane<'_>, width: usize, height: usize) -> Result<Vec<f32>, RenderError> {
     if !(1..=32768).contains(&width) || !(1..=32768).contains(&height) {
         return Err(RenderError::Size { width, height });
     }
     let [nx, ny] = plane.cells;
-    let (across, down) = (taps(nx, width, wraps[0]), taps(ny, height, wraps[1]));
+    let (across, down) = (taps(nx, width, plane.wraps[0]), taps(ny, height, plane.wraps[1]));
     let mut wide = vec![0.0; width * ny];
     wide.par_chunks_mut(width).zip(plane.values.par_chunks(nx)).for_each(|(out, row)| {
         for (value, taps) in out.iter_mut().zip(&across) {
@@ -120,7 +120,7 @@ mod tests {
             let map = |shift| {
                 let values = wave(nx, ny, shift);
                 let plane = Plane::new(&values, [nx, ny], [1.0; 2]).unwrap();
-                let heights = sample(&plane, [true; 2], width, height).unwrap();
+                let heights = sample(&plane.wrapping([true; 2]), width, height).unwrap();
                 (normals(&heights, width, [true; 2]), heights)
             };
             let ((normals, heights), (moved_normals, moved)) = (map(0), map(8));
@@ -151,7 +151,7 @@ mod tests {
     fn a_pixel_of_a_shrunk_map_is_the_mean_of_its_cells() {
         let values: Vec<f32> = (0..16).map(|i| i as f32).collect();
         let plane = Plane::new(&values, [4, 4], [1.0; 2]).unwrap();
-        assert_eq!(sample(&plane, [false; 2], 2, 2).unwrap(), [10.5, 12.5, 2.5, 4.5]);
-        assert!(sample(&plane, [false; 2], 0, 2).is_err());
+        assert_eq!(sample(&plane, 2, 2).unwrap(), [10.5, 12.5, 2.5, 4.5]);
+        assert!(sample(&plane, 0, 2).is_err());
     }
 }

@@ -200,7 +200,7 @@ impl Painter {
                     return Ok(Vec::new());
                 };
                 let amounts = flat::amounts(texture, &now.planes(|values| self.plane(sim, values))?, self.width)?;
-                let mut heights = sample(&amounts.plane()?, self.wraps, width, rows)?;
+                let mut heights = sample(&amounts.plane()?, width, rows)?;
                 // Patterns have mean 1: half way up.
                 heights.iter_mut().for_each(|h| *h *= 0.5);
                 return Ok(heights);
@@ -211,7 +211,7 @@ impl Painter {
             let amounts = self.amounts(sim, &name);
             let fine = self.detailed(sim, &name, &amounts)?;
             let plane = fine.as_ref().map_or_else(|| self.plane(sim, &amounts), Pixelated::plane)?;
-            let heights = sample(&plane, self.wraps, width, rows)?;
+            let heights = sample(&plane, width, rows)?;
             total.iter_mut().zip(&heights).for_each(|(sum, v)| *sum += v);
         }
         Ok(total)

@@ -12,7 +12,7 @@
 //!    or out: every frame is smoke that flowed there.
 //! 3. **What is not forgotten** (dye in a closed box) is closed by a mixture of two rounds over the `B` frames. Both are
 //!    carried by the same flow, so what is mixed moves alike; and the contrast that a mixture loses is given back
-//!    ([`contrast`]).
+//!    (`contrast.rs`).
 //!
 //! Texture coordinates are forgotten after their period: if the loop is a whole number of periods, they follow by themselves.
 //!

@@ -200,6 +200,25 @@ fn after_its_last_frame_a_loop_begins_anew_to_the_bit() {
 }
 
 #[test]
+fn a_flow_that_carries_nothing_loops_too() {
+    for rounds in [0, 2] {
+        let mut sim = stirred(false);
+        sim.substances.clear();
+        let options = Options { method: Method::Carry { rounds }, even_contrast: true, ..options(8, 8) };
+        let mut sim = prepared(Box::new(sim), options);
+        let frame = |sim: &mut Looped| {
+            advance_a_frame(sim);
+            let mut u = Vec::new();
+            sim.read("velocity", 0, &mut u);
+            u
+        };
+        let once: Vec<_> = (0..8).map(|_| frame(&mut sim)).collect();
+        let again: Vec<_> = (0..8).map(|_| frame(&mut sim)).collect();
+        assert!(once == again && once[0] != once[4]);
+    }
+}
+
+#[test]
 fn what_is_painted_on_the_fluid_loops_with_it() {
     let mut dye = stirred(false);
     // Two turns in a loop of half a second.

@@ -103,8 +103,8 @@ impl PassPainter {
     ) -> Result<Vec<PassImage>, RenderError> {
         let (n, (_, h)) = (sim.cells(), sim.placement());
         let field = |values: &[f32]| {
-            let plane = Plane::new(values, [n[0], n[1]], [h[0], h[1]])?;
-            sample(&plane, self.wraps, width, rows)
+            let plane = Plane::new(values, [n[0], n[1]], [h[0], h[1]])?.wrapping(self.wraps);
+            sample(&plane, width, rows)
         };
         let named = |name: &str, component: usize| {
             let mut out = Vec::new();
