@@ -11,13 +11,13 @@ use rayon::prelude::*;
 type Pixel = [f32; 4];
 
 /// How often the motion is improved.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 12;
 /// Radius, in pixels, of the bell over which motion is taken to be one: two boxes of this half width.
 const WINDOW: usize = 1;
 /// How far motion may change in a round, in pixels.
 const STRIDE: f32 = 1.0;
 /// Where slopes are smaller than this, per pixel, nothing can be seen to move, and motion stays what it was.
-const FAINT: f32 = 0.06;
+const FAINT: f32 = 0.02;
 
 /// Improves `motion` (pixels to the right and down until the next frame) of picture `now`, given the next picture and the one
 /// before, if there are such.
