@@ -17,7 +17,7 @@ use crate::sim::StateVisitor;
 pub const SETS: usize = 3;
 
 /// How displacements are sampled unless one says otherwise. Linear interpolation blurs them step by step, and with them the
-/// pattern; monotone cubics are no better than this and take ten times as long.
+/// pattern; monotone cubics are no better than this.
 const SCHEME: Advection = Advection::MacCormack;
 
 /// Three sets of displacements, in metres, at cell centres.
