@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use miette::{Diagnostic, MietteHandlerOpts, Report};
 use squall::build::BuildError;
 use squall::{RunError, SceneError};
+use squall_core::StepError;
 use squall_io::{CheckpointError, FolderError, IoError};
 
 /// The exit codes, as documented.
@@ -110,7 +111,8 @@ impl From<RunError> for Failure {
             RunError::Build(BuildError::Mesh { .. } | BuildError::Target(_)) | RunError::NoField { .. } => Code::Input,
             RunError::Checkpoint(_) | RunError::Picture(_) => Code::Input,
             RunError::Busy { .. } | RunError::MissingFrame { .. } | RunError::Movie(_) => Code::Io,
-            RunError::NotFinite(_) | RunError::NotConverged { .. } | RunError::TooManySteps { .. } => Code::Numerical,
+            RunError::Step(StepError::OutOfMemory(_)) => Code::Budget,
+            RunError::Step(_) | RunError::NotConverged { .. } | RunError::TooManySteps { .. } => Code::Numerical,
             _ => Code::Bug,
         };
         Self::new(code, error.to_string(), error.advice())

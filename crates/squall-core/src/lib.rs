@@ -75,7 +75,7 @@
 //! | [`texture`] | coordinates that the flow carries, for patterns painted on it |
 //! | [`model`] | whole time steps |
 //! | [`looped`], [`snapshot`] | frames whose last leads into the first; fields at one moment |
-//! | [`clock`], [`report`], [`sim`], [`volume`] | time, what happened, what others see |
+//! | [`clock`], [`report`], [`ledger`], [`sim`], [`volume`] | time, what happened, what is conserved, what others see |
 
 pub mod advect;
 pub mod clock;
@@ -85,6 +85,7 @@ pub mod force;
 pub mod grid;
 mod halo;
 pub mod layout;
+pub mod ledger;
 pub mod looped;
 pub mod model;
 pub mod ops;
@@ -110,6 +111,6 @@ pub use grid::{At, Axis, End, Ends, Grid, Side};
 pub use layout::{HALO, Layout, Row};
 pub use report::{SolveReport, StepReport, Timings};
 pub use shape::Shape;
-pub use sim::{FieldInfo, NotFinite, Simulation, StateVisitor};
+pub use sim::{FieldInfo, NotFinite, Simulation, StateVisitor, StepError};
 pub use texture::TextureCoordinates;
 pub use volume::Volume;

@@ -1,5 +1,7 @@
 //! What happened in a step. Reports are returned, never swallowed.
 
+use crate::ledger::Ledger;
+
 /// What one step did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
@@ -15,6 +17,10 @@ pub struct StepReport {
     pub relative_divergence: f64,
     /// Kinetic energy per unit mass, integrated over the box.
     pub energy: f64,
+    /// How the step was split: what was used, where the step was too long for what was asked for.
+    pub splitting: &'static str,
+    /// Where the amount of each substance went.
+    pub ledger: Ledger,
     /// The integral of each substance over the box, in the order in which they were given.
     pub mass: smallvec::SmallVec<[f64; 8]>,
     /// How many cells there are.

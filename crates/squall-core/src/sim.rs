@@ -1,7 +1,7 @@
 //! What a simulation looks like from outside: no dimension, no grid type, only named values.
 
 use crate::clock::Clock;
-use crate::field::Field;
+use crate::field::{Field, OutOfMemory};
 use crate::looped::{Preparation, Seam};
 use crate::model::target::Metrics;
 use crate::report::StepReport;
@@ -51,7 +51,7 @@ pub trait Simulation: Send {
     }
 
     /// Advances by `dt` seconds.
-    fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite>;
+    fn step(&mut self, dt: f64) -> Result<StepReport, StepError>;
 
     /// Says that the time is exactly `t` now: frames fall on exact times however many steps led there.
     fn snap_time(&mut self, t: f64);
@@ -107,6 +107,54 @@ pub trait StateVisitor {
     fn real(&mut self, name: &str, value: &mut f64);
     /// An array of fixed length.
     fn array(&mut self, name: &str, values: &mut [f32]);
+}
+
+/// Why a step could not be made. The state is then no longer to be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepError {
+    /// A value stopped being finite.
+    #[error(transparent)]
+    NotFinite(#[from] NotFinite),
+    /// The flow is too fast for the step.
+    #[error(
+        "{field} is {value} in cell {cell:?} at t = {time} s, in step {step}: {cells:.1} cells in one step, {limit} at most"
+    )]
+    TooFast {
+        /// Which field.
+        field: String,
+        /// What the cell holds.
+        value: f32,
+        /// Where, one index per axis.
+        cell: Vec<isize>,
+        /// When, in seconds.
+        time: f64,
+        /// The step, counted from 0.
+        step: u64,
+        /// Cells travelled in this step.
+        cells: f64,
+        /// Cells that can be travelled in one step.
+        limit: f64,
+    },
+    /// There is no memory for the fields.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+    /// A solver did not converge, and the caller asked for an error then.
+    #[error(
+        "the {what} solve did not converge in step {step} at t = {time} s: residual {residual:.1e} after {iterations} iterations"
+    )]
+    NotConverged {
+        /// Which solve.
+        what: &'static str,
+        /// The step, counted from 0.
+        step: u64,
+        /// When, in seconds.
+        time: f64,
+        /// What remains of the right side, relative to it.
+        residual: f64,
+        /// Iterations made.
+        iterations: u32,
+    },
 }
 
 /// A value stopped being finite.

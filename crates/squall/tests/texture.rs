@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use squall::picture::{Painter, Picture};
 use squall::run::{CancelToken, RunOptions, render, run};
 use squall::{Assets, Event, Scene, Setup, build, gallery};
-use squall_core::sim::NotFinite;
+use squall_core::sim::StepError;
 use squall_core::{FieldInfo, Simulation, StateVisitor, StepReport, Volume};
 use squall_io::{VdbValues, read_vdb};
 use squall_render::Image;
@@ -56,7 +56,7 @@ impl Simulation for Shifted {
     fn cells_per_second(&self) -> f64 {
         self.0.cells_per_second()
     }
-    fn step(&mut self, _: f64) -> Result<StepReport, NotFinite> {
+    fn step(&mut self, _: f64) -> Result<StepReport, StepError> {
         unreachable!("only looked at")
     }
     fn snap_time(&mut self, _: f64) {}

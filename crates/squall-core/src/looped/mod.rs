@@ -27,7 +27,7 @@ pub use contrast::{Contrast, measure};
 
 use crate::clock::next_dt;
 use crate::report::StepReport;
-use crate::sim::{FieldInfo, MatchReport, NotFinite, Simulation, StateVisitor};
+use crate::sim::{FieldInfo, MatchReport, Simulation, StateVisitor, StepError};
 use crate::snapshot::Snapshot;
 use crate::volume::Volume;
 
@@ -47,7 +47,7 @@ pub trait Carries: Simulation {
 
     /// Carries everything but the flow itself along a flow for `dt` seconds; sources are what they are at some times, each
     /// with its weight, which add up to 1. The clock goes on by `dt`.
-    fn carry(&mut self, flow: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, NotFinite>;
+    fn carry(&mut self, flow: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError>;
 }
 
 /// How a loop is closed.
@@ -494,7 +494,7 @@ impl Simulation for Looped {
         next_dt(self.left(), self.sim.longest_step(cfl))
     }
 
-    fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite> {
+    fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         self.unhide();
         let fps = self.options.fps;
         // A whole frame is the same whole frame in every round.

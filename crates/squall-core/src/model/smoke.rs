@@ -23,7 +23,7 @@ use crate::layout::Layout;
 use crate::project::Projected;
 use crate::report::{StepReport, Timings};
 use crate::sample::Isa;
-use crate::sim::NotFinite;
+use crate::sim::StepError;
 use crate::texture::TextureCoordinates;
 use crate::trace::Tracer;
 
@@ -171,7 +171,7 @@ impl<const D: usize> Smoke<D> {
     }
 
     /// One time step.
-    pub fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite> {
+    pub fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         assert!(dt > 0.0 && dt.is_finite(), "a time step must be positive, not {dt}");
         self.timings = Timings::default();
         let cfl = self.speed() * dt;

@@ -18,7 +18,7 @@ use crate::poisson::{self, PoissonSolver};
 use crate::project::Projected;
 use crate::report::{StepReport, Timings};
 use crate::sample::Isa;
-use crate::sim::NotFinite;
+use crate::sim::StepError;
 use crate::texture::TextureCoordinates;
 use crate::trace::Tracer;
 use parts::{Carried, Through};
@@ -165,7 +165,7 @@ impl<const D: usize> StableFluids<D> {
     }
 
     /// One time step.
-    pub fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite> {
+    pub fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         assert!(dt > 0.0 && dt.is_finite(), "a time step must be positive, not {dt}");
         if self.scratch.is_none() {
             self.start().expect("memory for the working fields");

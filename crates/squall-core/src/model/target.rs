@@ -48,7 +48,7 @@ use crate::poisson::{Spectral, Symbol};
 use crate::report::{StepReport, Timings};
 use crate::sample::Isa;
 use crate::shape::Track;
-use crate::sim::NotFinite;
+use crate::sim::StepError;
 use crate::texture::TextureCoordinates;
 
 pub use check::TargetError;
@@ -160,7 +160,7 @@ impl<const D: usize> TargetSmoke<D> {
     }
 
     /// One time step. Flows of more than one cell per step are carried in parts.
-    pub fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite> {
+    pub fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         assert!(dt > 0.0 && dt.is_finite(), "a time step must be positive, not {dt}");
         self.timings = Timings::default();
         let t = self.clock.time;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use squall_core::looped::{Preparation, Seam};
-use squall_core::{NotFinite, StepReport};
+use squall_core::{StepError, StepReport};
 use squall_io::{CheckpointError, FolderError, IoError, MovieError, OutputFolder};
 use squall_render::{Image, RenderError};
 
@@ -239,9 +239,9 @@ pub enum RunError {
     /// The movie cannot be made. All frames are on disk.
     #[error(transparent)]
     Movie(#[from] MovieError),
-    /// A value stopped being finite.
+    /// A step could not be made.
     #[error(transparent)]
-    NotFinite(#[from] NotFinite),
+    Step(#[from] StepError),
     /// A pressure solve missed its tolerance, and the run is strict.
     #[error(
         "the pressure solve of step {step} (t = {time} s) left a relative divergence of {divergence:.1e}, above {limit:.0e}"
@@ -307,7 +307,13 @@ impl RunError {
             RunError::OtherPhysics { .. } => {
                 "run the scene again; without that only [picture], [camera], [[light]], [render] and colours may change"
             }
-            RunError::NotFinite(_) => {
+            RunError::Step(StepError::TooFast { .. }) => {
+                "the flow is too fast for the steps: weaker forces, shorter steps (solver.cfl, solver.max_dt) or larger cells"
+            }
+            RunError::Step(StepError::OutOfMemory(_)) => {
+                "the fluid has spread: a coarser grid, a faster fade or a smaller buffer takes less memory"
+            }
+            RunError::Step(_) => {
                 "look for an expression that divides by zero or grows without bound, and for very strong forces; \
                  smaller steps (solver.cfl, solver.max_dt) may help"
             }

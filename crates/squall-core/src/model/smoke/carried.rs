@@ -7,7 +7,7 @@ use crate::looped::Carries;
 use crate::ops;
 use crate::project::Projected;
 use crate::report::{SolveReport, StepReport, Timings};
-use crate::sim::NotFinite;
+use crate::sim::StepError;
 use crate::snapshot::Snapshot;
 
 impl<const D: usize> Carries for Smoke<D> {
@@ -39,7 +39,7 @@ impl<const D: usize> Carries for Smoke<D> {
         }
     }
 
-    fn carry(&mut self, flow: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, NotFinite> {
+    fn carry(&mut self, flow: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
         self.timings = Timings::default();
         let t = self.clock.time;
         self.set_flow(flow);

@@ -8,10 +8,11 @@ use super::Smoke;
 use crate::clock::Clock;
 use crate::field::{Field, Pad, VectorField};
 use crate::layout::tile_width;
+use crate::ledger::Ledger;
 use crate::ops;
 use crate::project::Projected;
 use crate::report::StepReport;
-use crate::sim::{FieldInfo, NotFinite, Simulation, StateVisitor};
+use crate::sim::{FieldInfo, NotFinite, Simulation, StateVisitor, StepError};
 use crate::volume::{BLOCK, BLOCK_CELLS, Volume};
 
 impl<const D: usize> Smoke<D> {
@@ -53,7 +54,7 @@ impl<const D: usize> Smoke<D> {
         self.substances.iter().map(|s| excess(s) * self.grid.cell_volume()).collect()
     }
 
-    pub(super) fn report(&mut self, dt: f64, cfl: f64, projected: Projected) -> Result<StepReport, NotFinite> {
+    pub(super) fn report(&mut self, dt: f64, cfl: f64, projected: Projected) -> Result<StepReport, StepError> {
         let start = Instant::now();
         self.acceleration = (projected.max_speed - self.max_speed).abs() / dt;
         self.max_speed = projected.max_speed;
@@ -71,6 +72,8 @@ impl<const D: usize> Smoke<D> {
             max_divergence: projected.max_divergence,
             relative_divergence: projected.relative_divergence,
             energy,
+            splitting: "",
+            ledger: Ledger::default(),
             mass,
             cells: self.layout.cell_count() as u64,
             pressure: projected.solve,
@@ -123,7 +126,7 @@ impl<const D: usize> Simulation for Smoke<D> {
         cfl * h / (speed + (cfl * h * self.acceleration).sqrt())
     }
 
-    fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite> {
+    fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         Smoke::step(self, dt)
     }
 

@@ -8,7 +8,7 @@ use crate::grid::At;
 use crate::looped::Carries;
 use crate::project::Projected;
 use crate::report::{SolveReport, StepReport, Timings};
-use crate::sim::NotFinite;
+use crate::sim::StepError;
 use crate::snapshot::Snapshot;
 
 impl<const D: usize> Carries for StableFluids<D> {
@@ -34,7 +34,7 @@ impl<const D: usize> Carries for StableFluids<D> {
         }
     }
 
-    fn carry(&mut self, flow: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, NotFinite> {
+    fn carry(&mut self, flow: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
         if self.scratch.is_none() {
             self.start().expect("memory for the working fields");
         }

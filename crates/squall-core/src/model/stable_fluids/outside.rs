@@ -7,10 +7,11 @@ use smallvec::SmallVec;
 use super::StableFluids;
 use crate::clock::Clock;
 use crate::field::{Field, VectorField};
+use crate::ledger::Ledger;
 use crate::ops;
 use crate::project::Projected;
 use crate::report::StepReport;
-use crate::sim::{FieldInfo, NotFinite, Simulation, StateVisitor};
+use crate::sim::{FieldInfo, NotFinite, Simulation, StateVisitor, StepError};
 
 impl<const D: usize> StableFluids<D> {
     /// Velocity at cell centres.
@@ -48,7 +49,7 @@ impl<const D: usize> StableFluids<D> {
         self.substances.iter().map(|s| ops::sum(&s.field) * self.grid.cell_volume()).collect()
     }
 
-    pub(super) fn report(&mut self, dt: f64, cfl: f64, projected: Projected) -> Result<StepReport, NotFinite> {
+    pub(super) fn report(&mut self, dt: f64, cfl: f64, projected: Projected) -> Result<StepReport, StepError> {
         let start = Instant::now();
         let energy = self.energy();
         let mass = self.mass();
@@ -64,6 +65,8 @@ impl<const D: usize> StableFluids<D> {
             max_divergence: projected.max_divergence,
             relative_divergence: projected.relative_divergence,
             energy,
+            splitting: "",
+            ledger: Ledger::default(),
             mass,
             cells: self.grid.cell_count() as u64,
             pressure: projected.solve,
@@ -98,7 +101,7 @@ impl<const D: usize> Simulation for StableFluids<D> {
         self.speed()
     }
 
-    fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite> {
+    fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         StableFluids::step(self, dt)
     }
 

@@ -6,7 +6,7 @@ use crate::looped::Carries;
 use crate::ops;
 use crate::project::Projected;
 use crate::report::{SolveReport, StepReport, Timings};
-use crate::sim::NotFinite;
+use crate::sim::StepError;
 use crate::snapshot::Snapshot;
 
 impl<const D: usize> Carries for TargetSmoke<D> {
@@ -30,7 +30,7 @@ impl<const D: usize> Carries for TargetSmoke<D> {
         }
     }
 
-    fn carry(&mut self, flow: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, NotFinite> {
+    fn carry(&mut self, flow: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
         self.timings = Timings::default();
         self.set_flow(flow);
         self.carry_smoke(self.clock.time, dt)?;

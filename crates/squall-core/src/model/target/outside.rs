@@ -9,10 +9,11 @@ use crate::Real;
 use crate::clock::Clock;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::force::Substance;
+use crate::ledger::Ledger;
 use crate::ops;
 use crate::project::Projected;
 use crate::report::StepReport;
-use crate::sim::{FieldInfo, MatchReport, NotFinite, Simulation, StateVisitor};
+use crate::sim::{FieldInfo, MatchReport, Simulation, StateVisitor, StepError};
 
 /// However far others let things move in a step: beyond this many cells transport takes several parts.
 const MOST_CELLS: f64 = 0.8;
@@ -58,7 +59,7 @@ impl<const D: usize> TargetSmoke<D> {
         self.substances.iter().map(|s| excess(s) * self.grid.cell_volume()).collect()
     }
 
-    pub(super) fn report(&mut self, dt: f64, projected: Projected) -> Result<StepReport, NotFinite> {
+    pub(super) fn report(&mut self, dt: f64, projected: Projected) -> Result<StepReport, StepError> {
         let start = Instant::now();
         self.max_speed = projected.max_speed;
         let (energy, mass) = (self.energy(), self.mass());
@@ -79,6 +80,8 @@ impl<const D: usize> TargetSmoke<D> {
             max_divergence: projected.max_divergence,
             relative_divergence: projected.relative_divergence,
             energy,
+            splitting: "",
+            ledger: Ledger::default(),
             mass,
             cells: self.grid.cell_count() as u64,
             pressure: projected.solve,
@@ -125,7 +128,7 @@ impl<const D: usize> Simulation for TargetSmoke<D> {
         (cells / self.cells_per_second()).min(from_rest)
     }
 
-    fn step(&mut self, dt: f64) -> Result<StepReport, NotFinite> {
+    fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         TargetSmoke::step(self, dt)
     }
 

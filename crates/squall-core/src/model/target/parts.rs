@@ -8,6 +8,7 @@ use super::{Projections, TargetSmoke};
 use crate::Real;
 use crate::advect::Flow;
 use crate::advect::hyperbolic::{Carrier, TooFast};
+use crate::clock::Clock;
 use crate::diffuse::DiffusionScheme;
 use crate::field::VectorField;
 use crate::force::{Moment, Substance};
@@ -15,7 +16,7 @@ use crate::grid::At;
 use crate::model::smoke::parts::{add_change, center};
 use crate::ops::{each, max_abs};
 use crate::project::Projected;
-use crate::sim::NotFinite;
+use crate::sim::StepError;
 use crate::trace::Tracer;
 
 /// A flow of more cells per step than this is a mistake, not a flow.
@@ -107,7 +108,7 @@ impl<const D: usize> TargetSmoke<D> {
     }
 
     /// `du/dt = -div(u v)` for every component, with the control volumes around its faces.
-    pub(super) fn carry_momentum(&mut self, dt: f64) -> Result<(), NotFinite> {
+    pub(super) fn carry_momentum(&mut self, dt: f64) -> Result<(), StepError> {
         let start = Instant::now();
         let parts = self.parts_of(dt)?;
         let Self { grid, options, velocity, carrier, sweeps, clock, .. } = self;
@@ -127,7 +128,7 @@ impl<const D: usize> TargetSmoke<D> {
     }
 
     /// `drho/dt = -div(rho u)` for all substances; then solids move on and push what is in their way.
-    pub(super) fn carry_smoke(&mut self, time: f64, dt: f64) -> Result<(), NotFinite> {
+    pub(super) fn carry_smoke(&mut self, time: f64, dt: f64) -> Result<(), StepError> {
         let start = Instant::now();
         self.keep_carrier();
         let parts = self.parts_of(dt)?;
@@ -157,7 +158,7 @@ impl<const D: usize> TargetSmoke<D> {
     }
 
     /// In how many parts things have to be carried, so that none is longer than a cell.
-    fn parts_of(&self, dt: f64) -> Result<usize, NotFinite> {
+    fn parts_of(&self, dt: f64) -> Result<usize, StepError> {
         let Self { grid, options, carrier, clock, .. } = self;
         let Err(TooFast { cells }) = Carrier::new(grid, carrier, dt, options.limiter, options.isa) else {
             return Ok(1);
@@ -166,7 +167,7 @@ impl<const D: usize> TargetSmoke<D> {
             // A little less than a cell each, so that rounding does not make it more.
             return Ok((cells * 1.0001).ceil() as usize);
         }
-        Err(too_fast(carrier, clock.time, clock.steps))
+        Err(too_fast(carrier, clock, cells))
     }
 
     pub(super) fn make_incompressible(&mut self) -> Projected {
@@ -211,7 +212,7 @@ impl<const D: usize> TargetSmoke<D> {
 }
 
 /// An error that names the fastest place.
-fn too_fast<const D: usize>(flow: &VectorField<D>, time: f64, step: u64) -> NotFinite {
+fn too_fast<const D: usize>(flow: &VectorField<D>, clock: &Clock, cells: f64) -> StepError {
     let mut found = (0, [0; D], 0, 0.0);
     for (a, u) in flow.iter().enumerate() {
         for row in (0..u.layout().rows()).map(|r| u.layout().row(r)) {
@@ -225,12 +226,13 @@ fn too_fast<const D: usize>(flow: &VectorField<D>, time: f64, step: u64) -> NotF
             }
         }
     }
-    NotFinite {
+    StepError::TooFast {
         field: ["u", "v", "w"][found.2].to_string(),
         value: found.3,
         cell: found.1.to_vec(),
-        time,
-        step,
-        stage: "too fast to be carried in one step: take shorter steps or weaker forces",
+        time: clock.time,
+        step: clock.steps,
+        cells,
+        limit: MOST_PARTS,
     }
 }

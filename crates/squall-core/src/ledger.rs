@@ -1,0 +1,194 @@
+//! Accounts of what is conserved: where the amount of each substance went in a step, and what cannot be explained.
+//!
+//! ```text
+//! after = before + emitted + dissipated + sides + tiles + solids + corrected + unexplained
+//! ```
+//!
+//! Amounts are integrals over the fluid of what exceeds the ambient value. `unexplained` is a fault of the method, not of
+//! the scene: it is measured in every step, and [`Watch`] says when it is more than [`DRIFT`] of what is there per second,
+//! or when a value leaves the range that initial values, sources and boundaries span.
+
+use smallvec::SmallVec;
+
+use crate::sim::StateVisitor;
+
+/// The part of what is there that may appear or vanish without an explanation, per simulated second.
+pub const DRIFT: f64 = 1e-3;
+
+/// How far a value may leave its allowed range, as a part of that range: rounding of many steps.
+pub const SLACK: f64 = 1e-3;
+
+/// Where the amount of one quantity went in a step. Positive numbers went in.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Account {
+    /// How much there was at the beginning of the step.
+    pub before: f64,
+    /// By sources; for momentum, by forces.
+    pub emitted: f64,
+    /// By dissipation, cooling and sinks.
+    pub dissipated: f64,
+    /// Through the sides of the box: by the flow, and by diffusion from walls of a given value.
+    pub sides: f64,
+    /// With tiles that were removed.
+    pub tiles: f64,
+    /// By the motion of solids: what the grid's view of their volume changes by.
+    pub solids: f64,
+    /// What transport alone would have gained or lost, put back: a measure of its error, with the sign of what was added.
+    pub corrected: f64,
+    /// How much there is at the end.
+    pub after: f64,
+    /// The integral of the absolute value at the end: what `unexplained` is compared with.
+    pub present: f64,
+    /// The smallest and the largest value at the end.
+    pub range: [f64; 2],
+    /// The range that initial values, sources and boundary values allow.
+    pub allowed: [f64; 2],
+}
+
+impl Account {
+    /// What none of the entries accounts for.
+    pub fn unexplained(&self) -> f64 {
+        let Account { before, emitted, dissipated, sides, tiles, solids, corrected, after, .. } = *self;
+        after - (before + emitted + dissipated + sides + tiles + solids + corrected)
+    }
+
+    /// By how much values leave the allowed range, as a part of that range; 0 if they do not.
+    pub fn excess(&self) -> f64 {
+        let [low, high] = self.allowed;
+        let width = (high - low).max(f64::MIN_POSITIVE);
+        ((low - self.range[0]).max(self.range[1] - high) / width).max(0.0)
+    }
+}
+
+/// All accounts of a step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ledger {
+    /// One for each substance, in the order in which they were given.
+    pub substances: SmallVec<[Account; 4]>,
+    /// The volume of fluid, in cubic metres (2D: square metres): `emitted` is what swells, `sides` what flows in.
+    pub volume: Account,
+    /// Momentum over density along each axis that is periodic, where no solid takes up any; others stay zero.
+    pub momentum: [Account; 3],
+}
+
+/// What a [`Watch`] found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Finding {
+    /// More than [`DRIFT`] of a substance appeared or vanished without an explanation within a simulated second.
+    Unexplained {
+        /// Which substance, by its place in the list.
+        substance: usize,
+        /// How much, as a part of what is there; negative if it vanished.
+        part: f64,
+    },
+    /// A value left the range that sources, initial and boundary values allow.
+    OutOfRange {
+        /// Which substance, by its place in the list.
+        substance: usize,
+        /// The value.
+        value: f64,
+        /// The allowed range.
+        allowed: [f64; 2],
+    },
+}
+
+/// Follows the accounts of a run, one simulated second after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Watch {
+    /// Simulated seconds of the present window, and what each substance's drift is in it.
+    seconds: f64,
+    drift: Vec<f64>,
+}
+
+impl Watch {
+    /// A watch over this many substances.
+    pub fn new(substances: usize) -> Self {
+        Watch { seconds: 0.0, drift: vec![0.0; substances] }
+    }
+
+    /// Takes the accounts of a step of `dt` seconds; returns the worst that they show, if they show anything.
+    pub fn observe(&mut self, ledger: &Ledger, dt: f64) -> Option<Finding> {
+        if self.seconds >= 1.0 {
+            self.seconds = 0.0;
+            self.drift.fill(0.0);
+        }
+        self.seconds += dt;
+        let mut worst: Option<(f64, Finding)> = None;
+        let mut note = |badness: f64, finding| {
+            if worst.is_none_or(|(b, _)| badness > b) {
+                worst = Some((badness, finding));
+            }
+        };
+        for (substance, (account, drift)) in ledger.substances.iter().zip(&mut self.drift).enumerate() {
+            *drift += account.unexplained();
+            // What has almost vanished is no measure: compare with what there was of it in this step at most.
+            let there = account.present.max(account.before.abs()).max(f64::MIN_POSITIVE);
+            let part = *drift / there;
+            if part.abs() > DRIFT {
+                note(part.abs() / DRIFT, Finding::Unexplained { substance, part });
+            }
+            let excess = account.excess();
+            if excess > SLACK {
+                let value = if account.range[1] > account.allowed[1] { account.range[1] } else { account.range[0] };
+                note(excess / SLACK, Finding::OutOfRange { substance, value, allowed: account.allowed });
+            }
+        }
+        worst.map(|(_, finding)| finding)
+    }
+
+    /// Shows what the next observation depends on.
+    pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
+        visitor.real("watch.seconds", &mut self.seconds);
+        self.drift.iter_mut().for_each(|d| visitor.real("watch.drift", d));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger(unexplained: f64, range: [f64; 2]) -> Ledger {
+        let account = Account {
+            before: 2.0,
+            after: 2.0 + unexplained,
+            present: 2.0,
+            range,
+            allowed: [0.0, 1.0],
+            ..Account::default()
+        };
+        Ledger { substances: SmallVec::from_slice(&[account]), ..Ledger::default() }
+    }
+
+    #[test]
+    fn a_drift_of_a_thousandth_in_a_second_is_found_and_less_is_not() {
+        let mut watch = Watch::new(1);
+        for _ in 0..300 {
+            assert_eq!(watch.observe(&ledger(2.0 * 0.9e-3 / 30.0, [0.0, 1.0]), 1.0 / 30.0), None);
+        }
+        let mut watch = Watch::new(1);
+        let found = (0..30).find_map(|_| watch.observe(&ledger(-2.0 * 1.2e-3 / 30.0, [0.0, 1.0]), 1.0 / 30.0));
+        assert!(matches!(found, Some(Finding::Unexplained { substance: 0, part }) if part < -DRIFT), "{found:?}");
+    }
+
+    #[test]
+    fn a_value_beyond_its_sources_is_found() {
+        let found = Watch::new(1).observe(&ledger(0.0, [0.0, 1.1]), 0.1);
+        assert_eq!(found, Some(Finding::OutOfRange { substance: 0, value: 1.1, allowed: [0.0, 1.0] }));
+    }
+
+    #[test]
+    fn what_is_accounted_for_is_explained() {
+        let account = Account {
+            before: 1.0,
+            emitted: 2.0,
+            dissipated: -0.5,
+            sides: -0.25,
+            tiles: -0.125,
+            solids: 0.0625,
+            corrected: 0.5,
+            after: 2.6875,
+            ..Account::default()
+        };
+        assert_eq!(account.unexplained(), 0.0);
+    }
+}
