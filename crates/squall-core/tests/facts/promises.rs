@@ -1,6 +1,7 @@
 //! Stability without limits, the same bytes for any number of threads, exact resumption, early discovery of blow-ups.
 
 use crate::common::{Random, axes, values};
+use squall_core::StepError;
 use squall_core::advect::Advection;
 use squall_core::force::{Buoyancy, Emitter, Force, Moment, Noise, NoiseField, Region, Substance};
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
@@ -240,7 +241,7 @@ fn a_value_that_stops_being_finite_is_found_in_the_step_it_happens() {
         );
         sim.forces.push(Box::new(Poison(0, poison)));
         assert!(sim.step(0.01).is_ok() && sim.step(0.01).is_ok());
-        let error = sim.step(0.01).unwrap_err();
+        let StepError::NotFinite(error) = sim.step(0.01).unwrap_err() else { panic!("not finite") };
         assert_eq!(error.step, 2);
         assert!(!error.value.is_finite());
         assert!(error.to_string().contains("in cell ["), "{error}");
@@ -249,7 +250,7 @@ fn a_value_that_stops_being_finite_is_found_in_the_step_it_happens() {
     let mut sim = stirred(Grid::<2>::periodic([16, 16]), Options::default(), 0.0, 1.0, 1);
     sim.step(0.01).unwrap();
     sim.substances[0].field.set([3, 3], f32::NAN);
-    let error = sim.step(0.01).unwrap_err();
+    let StepError::NotFinite(error) = sim.step(0.01).unwrap_err() else { panic!("not finite") };
     assert_eq!(error.field, "ink");
 }
 
