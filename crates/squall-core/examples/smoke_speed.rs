@@ -22,14 +22,15 @@ fn measure(what: &str, n: usize) {
         grid.axes = [Axis::Unbounded; 3];
     }
     let mut sim = Smoke::new(grid, Options::default()).expect("memory");
-    let (smoke, heat) = (sim.add_substance("density", 0.0).unwrap(), sim.add_substance("temperature", 0.0).unwrap());
+    let (smoke, heat) =
+        (sim.flow.add_substance("density", 0.0).unwrap(), sim.flow.add_substance("temperature", 0.0).unwrap());
     let mut source = ShapedSource::new(Box::new(Sphere { center: [0.5, 0.15, 0.5], radius: 0.1 }));
     source.supply = vec![(smoke, Supply::Hold(1.0)), (heat, Supply::Hold(1.0))];
-    sim.sources.push(Box::new(source));
-    sim.forces.push(Box::new(Buoyancy { substance: heat, strength: 4.0, ambient: 0.0 }));
+    sim.flow.sources.push(Box::new(source));
+    sim.flow.forces.push(Box::new(Buoyancy { substance: heat, strength: 4.0, ambient: 0.0 }));
     if what == "ball" {
         let ball = Sphere { center: [0.5, 0.55, 0.5], radius: 0.12 };
-        sim.set_obstacles(vec![Obstacle::new("ball", Box::new(ball))], Boundary::CutCells).unwrap();
+        sim.flow.set_obstacles(vec![Obstacle::new("ball", Box::new(ball))], Boundary::CutCells).unwrap();
     }
     for step in 0..24 {
         let start = std::time::Instant::now();

@@ -20,11 +20,11 @@ fn main() {
 fn measure(n: usize, threads: usize) {
     let grid = Grid::<2>::walled([n; 2], Side::Slip);
     let mut sim = TargetSmoke::new(grid, Options::default()).expect("memory");
-    let smoke = sim.add_substance("smoke").expect("memory");
-    sim.substances[smoke].field.set_from(&grid, |p| if (p[0] - 0.4).hypot(p[1] - 0.4) < 0.2 { 1.0 } else { 0.0 });
-    let mut goal = sim.substances[smoke].field.clone();
+    let smoke = sim.flow.add_substance("smoke", 0.0).expect("memory");
+    sim.flow.substances[smoke].field.set_from(&grid, |p| if (p[0] - 0.4).hypot(p[1] - 0.4) < 0.2 { 1.0 } else { 0.0 });
+    let mut goal = sim.flow.substances[smoke].field.clone();
     goal.set_from(&grid, |p| if (p[0] - 0.6).abs().max((p[1] - 0.6).abs()) < 0.2 { 1.0 } else { 0.0 });
-    let p = suggest(&grid, &sim.substances[smoke].field, &goal).expect("memory");
+    let p = suggest(&grid, &sim.flow.substances[smoke].field, &goal).expect("memory");
     let id = sim.guide(smoke).expect("a substance");
     sim.damping = Track::constant([p.damping]);
     sim.guided_mut()[id].drive = Track::constant([p.drive]);

@@ -1,4 +1,22 @@
-//! Time in `f64`, and steps that land on frames.
+//! Time in `f64`, steps that land on frames, and the one place that reads the machine's clock.
+
+use std::time::Instant;
+
+/// Measures wall-clock time. (The machine's clock does not exist everywhere, so nothing else asks for it.)
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// Starts now.
+    pub fn start() -> Self {
+        Stopwatch(Instant::now())
+    }
+
+    /// Seconds since the start.
+    pub fn seconds(&self) -> f64 {
+        self.0.elapsed().as_secs_f64()
+    }
+}
 
 /// How far a simulation is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -146,6 +146,21 @@ impl<const D: usize> Grid<D> {
         self.spacing.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
+    /// The largest speed along one axis that a moving wall or an inflow prescribes, in cells per second.
+    pub fn fastest_side(&self) -> f64 {
+        let speed = |side: &Side<D>| match side {
+            Side::NoSlip { velocity } | Side::Inflow { velocity } => {
+                (0..D).map(|a| f64::from(velocity[a]).abs() / self.spacing[a]).fold(0.0, f64::max)
+            }
+            Side::Slip | Side::Open => 0.0,
+        };
+        let of_axis = |axis: &Axis<D>| match axis {
+            Axis::Bounded { lo, hi } => speed(lo).max(speed(hi)),
+            Axis::Periodic | Axis::Unbounded => 0.0,
+        };
+        self.axes.iter().map(of_axis).fold(0.0, f64::max)
+    }
+
     /// Where the value of cell `index` lives, in metres.
     pub fn position(&self, at: At, index: [isize; D]) -> [f64; D] {
         std::array::from_fn(|a| {

@@ -136,11 +136,16 @@ impl<const D: usize> Field<D> {
 
     /// `face += mean of the centred values on both sides`, the last face included. Needs the ghosts of `cells`.
     pub(crate) fn add_face_means(&mut self, cells: &Field<D>, a: usize) {
+        self.add_scaled_face_means(cells, a, 1.0, 0.0);
+    }
+
+    /// `face += k (mean of the centred values on both sides - less)`, the last face included. Needs the ghosts of `cells`.
+    pub(crate) fn add_scaled_face_means(&mut self, cells: &Field<D>, a: usize, k: Real, less: Real) {
         self.par_rows(|row, face| {
             let mut pad = Pad::default();
             let (low, high) = (cells.down(row, a, &mut pad), cells.row(row));
             for x in 0..face.len() {
-                face[x] += 0.5 * (low[x] + high[x]);
+                face[x] += k * (0.5 * (low[x] + high[x]) - less);
             }
         });
         if let Ends::Bounded { .. } = self.ends()[a] {
@@ -148,7 +153,7 @@ impl<const D: usize> Field<D> {
             let (below, layout) = (self.layout().stride()[a], self.layout().clone());
             slab_runs(&layout, a, n, |start, run| {
                 for at in start..start + run {
-                    self.data[at] += 0.5 * (cells.data[at] + cells.data[at - below]);
+                    self.data[at] += k * (0.5 * (cells.data[at] + cells.data[at - below]) - less);
                 }
             });
         }

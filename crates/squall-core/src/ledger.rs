@@ -1,12 +1,13 @@
 //! Accounts of what is conserved: where the amount of each substance went in a step, and what cannot be explained.
 //!
 //! ```text
-//! after = before + emitted + dissipated + sides + tiles + solids + corrected + unexplained
+//! after = before + emitted + dissipated + sides + tiles + solids + unexplained
 //! ```
 //!
-//! Amounts are integrals over the fluid of what exceeds the ambient value. `unexplained` is a fault of the method, not of
-//! the scene: it is measured in every step, and [`Watch`] says when it is more than [`DRIFT`] of what is there per second,
-//! or when a value leaves the range that initial values, sources and boundaries span.
+//! Amounts are integrals over the fluid of what exceeds the ambient value. Advection gains and loses a little; what was put
+//! back of that is told as `corrected`, and what could not be put back is `unexplained`. That is a fault of the
+//! method, not of the scene: it is measured in every step, and [`Watch`] says when it is more than [`DRIFT`] of what is there per
+//! second, or when a value leaves the range that initial values, sources and boundaries span.
 
 use smallvec::SmallVec;
 
@@ -33,7 +34,8 @@ pub struct Account {
     pub tiles: f64,
     /// By the motion of solids: what the grid's view of their volume changes by.
     pub solids: f64,
-    /// What transport alone would have gained or lost, put back: a measure of its error, with the sign of what was added.
+    /// What was added to put back what advection lost (or gained, then it is negative): a measure of its error, not part of the
+    /// sum.
     pub corrected: f64,
     /// How much there is at the end.
     pub after: f64,
@@ -48,8 +50,8 @@ pub struct Account {
 impl Account {
     /// What none of the entries accounts for.
     pub fn unexplained(&self) -> f64 {
-        let Account { before, emitted, dissipated, sides, tiles, solids, corrected, after, .. } = *self;
-        after - (before + emitted + dissipated + sides + tiles + solids + corrected)
+        let Account { before, emitted, dissipated, sides, tiles, solids, after, .. } = *self;
+        after - (before + emitted + dissipated + sides + tiles + solids)
     }
 
     /// By how much values leave the allowed range, as a part of that range; 0 if they do not.
@@ -57,6 +59,22 @@ impl Account {
         let [low, high] = self.allowed;
         let width = (high - low).max(f64::MIN_POSITIVE);
         ((low - self.range[0]).max(self.range[1] - high) / width).max(0.0)
+    }
+}
+
+impl Account {
+    /// The account of this step and the next one, as if they were one.
+    fn followed_by(&self, next: &Account) -> Account {
+        Account {
+            before: self.before,
+            emitted: self.emitted + next.emitted,
+            dissipated: self.dissipated + next.dissipated,
+            sides: self.sides + next.sides,
+            tiles: self.tiles + next.tiles,
+            solids: self.solids + next.solids,
+            corrected: self.corrected + next.corrected,
+            ..*next
+        }
     }
 }
 
@@ -69,6 +87,17 @@ pub struct Ledger {
     pub volume: Account,
     /// Momentum over density along each axis that is periodic, where no solid takes up any; others stay zero.
     pub momentum: [Account; 3],
+}
+
+impl Ledger {
+    /// The accounts of this step and the next one, as if they were one.
+    pub fn followed_by(&self, next: &Ledger) -> Ledger {
+        Ledger {
+            substances: self.substances.iter().zip(&next.substances).map(|(a, b)| a.followed_by(b)).collect(),
+            volume: self.volume.followed_by(&next.volume),
+            momentum: std::array::from_fn(|a| self.momentum[a].followed_by(&next.momentum[a])),
+        }
+    }
 }
 
 /// What a [`Watch`] found.
@@ -186,7 +215,7 @@ mod tests {
             tiles: -0.125,
             solids: 0.0625,
             corrected: 0.5,
-            after: 2.6875,
+            after: 2.1875,
             ..Account::default()
         };
         assert_eq!(account.unexplained(), 0.0);

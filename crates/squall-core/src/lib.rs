@@ -81,6 +81,7 @@ pub mod advect;
 pub mod clock;
 pub mod diffuse;
 pub mod field;
+pub mod flow;
 pub mod force;
 pub mod grid;
 mod halo;

@@ -1,5 +1,6 @@
 //! What happened in a step. Reports are returned, never swallowed.
 
+use crate::clock::Stopwatch;
 use crate::ledger::Ledger;
 
 /// What one step did.
@@ -31,6 +32,28 @@ pub struct StepReport {
     pub timings: Timings,
 }
 
+impl StepReport {
+    /// The report of this step and the next one, as if they were one.
+    pub fn followed_by(self, next: StepReport) -> StepReport {
+        let timings = self.timings.plus(&next.timings);
+        StepReport {
+            dt: self.dt + next.dt,
+            cfl: self.cfl + next.cfl,
+            max_divergence: self.max_divergence.max(next.max_divergence),
+            relative_divergence: self.relative_divergence.max(next.relative_divergence),
+            ledger: self.ledger.followed_by(&next.ledger),
+            pressure: SolveReport {
+                iterations: self.pressure.iterations + next.pressure.iterations,
+                residual: self.pressure.residual.max(next.pressure.residual),
+                imbalance: self.pressure.imbalance.max(next.pressure.imbalance),
+                converged: self.pressure.converged && next.pressure.converged,
+            },
+            timings,
+            ..next
+        }
+    }
+}
+
 /// What a linear solver did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SolveReport {
@@ -60,4 +83,52 @@ pub struct Timings {
     pub project: f64,
     /// Sums and maxima for the report.
     pub measure: f64,
+}
+
+/// A part of a step, for its timing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Finding out where the grid has to be; moving solids.
+    Follow,
+    /// Tracing and sampling.
+    Advect,
+    /// Forces and sources.
+    Force,
+    /// Viscosity and diffusion.
+    Diffuse,
+    /// Divergence, Poisson solve, gradient.
+    Project,
+    /// Sums and maxima for the report.
+    Measure,
+}
+
+impl Timings {
+    fn plus(&self, other: &Timings) -> Timings {
+        Timings {
+            follow: self.follow + other.follow,
+            advect: self.advect + other.advect,
+            force: self.force + other.force,
+            diffuse: self.diffuse + other.diffuse,
+            project: self.project + other.project,
+            measure: self.measure + other.measure,
+        }
+    }
+
+    /// A stopwatch for [`Timings::stop`].
+    pub fn start(&self) -> Stopwatch {
+        Stopwatch::start()
+    }
+
+    /// Adds what the stopwatch shows to a stage.
+    pub fn stop(&mut self, stage: Stage, stopwatch: Stopwatch) {
+        let seconds = match stage {
+            Stage::Follow => &mut self.follow,
+            Stage::Advect => &mut self.advect,
+            Stage::Force => &mut self.force,
+            Stage::Diffuse => &mut self.diffuse,
+            Stage::Project => &mut self.project,
+            Stage::Measure => &mut self.measure,
+        };
+        *seconds += stopwatch.seconds();
+    }
 }

@@ -99,6 +99,9 @@ pub struct MatchReport {
     pub smokes: Vec<(String, Metrics)>,
 }
 
+/// More numbers than that are no list.
+const LONGEST_LIST: u64 = 1 << 26;
+
 /// Reads or writes the state of a simulation.
 pub trait StateVisitor {
     /// A whole number.
@@ -107,6 +110,19 @@ pub trait StateVisitor {
     fn real(&mut self, name: &str, value: &mut f64);
     /// An array of fixed length.
     fn array(&mut self, name: &str, values: &mut [f32]);
+
+    /// Whole numbers, as many as there are.
+    fn list(&mut self, name: &str, values: &mut Vec<i32>) {
+        let mut count = values.len() as u64;
+        self.integer(name, &mut count);
+        // A damaged file must not take all memory.
+        values.resize(count.min(LONGEST_LIST) as usize, 0);
+        for value in values {
+            let mut bits = u64::from(*value as u32);
+            self.integer(name, &mut bits);
+            *value = bits as u32 as i32;
+        }
+    }
 }
 
 /// Why a step could not be made. The state is then no longer to be used.
@@ -177,7 +193,7 @@ pub struct NotFinite {
 
 impl<const D: usize> Field<D> {
     /// An error that names the first cell whose value is not finite.
-    pub(crate) fn find_not_finite(&self, name: &str, clock: &Clock) -> Result<(), NotFinite> {
+    pub(crate) fn find_not_finite(&self, name: &str, clock: &Clock, stage: &'static str) -> Result<(), NotFinite> {
         let layout = self.layout();
         for row in (0..layout.rows()).map(|r| layout.row(r)) {
             if let Some(x) = self.row(row).iter().position(|v| !v.is_finite()) {
@@ -189,7 +205,7 @@ impl<const D: usize> Field<D> {
                     cell,
                     time: clock.time,
                     step: clock.steps - 1,
-                    stage: "end of step",
+                    stage,
                 });
             }
         }

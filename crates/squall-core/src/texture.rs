@@ -27,7 +27,6 @@ pub struct TextureCoordinates<const D: usize> {
     sets: [VectorField<D>; SETS],
     /// How often each set has been forgotten.
     turns: [u64; SETS],
-    scratch: Option<MapScratch<D>>,
 }
 
 impl<const D: usize> TextureCoordinates<D> {
@@ -45,17 +44,17 @@ impl<const D: usize> TextureCoordinates<D> {
             sets.push(set.try_into().expect("one field per axis"));
         }
         let sets = sets.try_into().unwrap_or_else(|_| unreachable!("so many were made"));
-        Ok(TextureCoordinates { period, scheme: SCHEME, sets, turns: [0; SETS], scratch: None })
+        Ok(TextureCoordinates { period, scheme: SCHEME, sets, turns: [0; SETS] })
     }
 
     /// The same, sampled in another way.
     pub fn sampled_by(self, scheme: Advection) -> Self {
-        TextureCoordinates { scheme, scratch: None, ..self }
+        TextureCoordinates { scheme, ..self }
     }
 
     /// How many fields, each of one number per cell, they take.
-    pub const fn fields(tiles: bool) -> usize {
-        SETS * D + MapScratch::<D>::fields(SCHEME, tiles)
+    pub const fn fields() -> usize {
+        SETS * D
     }
 
     /// Seconds after which a set begins anew.
@@ -92,13 +91,10 @@ impl<const D: usize> TextureCoordinates<D> {
         std::array::from_fn(|k| time / self.period + k as f64 / SETS as f64)
     }
 
-    /// Carries the coordinates from `time` on for `dt` seconds: `xi(x) <- xi(x0) + (x0 - x)`, where `x0` is the place that the
-    /// flow came from. A set whose age wraps begins anew at that instant. Needs the ghosts of the velocity.
-    pub fn carry(&mut self, flow: Flow<D>, time: f64, dt: f64) -> Result<(), OutOfMemory> {
-        let mut scratch = match self.scratch.take() {
-            Some(scratch) => scratch,
-            None => MapScratch::new(self.sets[0][0].layout(), self.scheme)?,
-        };
+    /// Moves the coordinates from `time` on for `dt` seconds: `xi(x) <- xi(x0) + (x0 - x)`, where `x0` is the place that the
+    /// flow came from. A set whose age wraps begins anew at that instant. Needs the ghosts of the velocity, and scratch for
+    /// MacCormack's scheme.
+    pub fn advect(&mut self, flow: Flow<D>, time: f64, dt: f64, scratch: &mut MapScratch<D>) {
         // How far along the flow each set is carried: for all of the step, unless it begins anew within it.
         let mut spans = [dt; SETS];
         let begun = self.turned(time);
@@ -126,7 +122,7 @@ impl<const D: usize> TextureCoordinates<D> {
                 traced = span;
             }
             let mut fields = set.each_mut();
-            carry(scheme, flow.isa, &mut fields, None, &mut scratch);
+            carry(scheme, flow.isa, &mut fields, None, scratch);
             for (a, xi) in set.iter_mut().enumerate() {
                 let (back, h) = (&scratch.back()[a], flow.grid.spacing[a] as Real);
                 xi.par_rows(|row, xi| {
@@ -136,14 +132,11 @@ impl<const D: usize> TextureCoordinates<D> {
                 });
             }
         }
-        self.scratch = Some(scratch);
-        Ok(())
     }
 
     /// Moves to another set of tiles: new ones are undistorted.
     pub fn move_to(&mut self, layout: &Layout<D>) -> Result<(), OutOfMemory> {
-        self.sets.iter_mut().flatten().try_for_each(|xi| xi.move_to(layout, 0.0))?;
-        self.scratch.as_mut().map_or(Ok(()), |scratch| scratch.reset_on(layout))
+        self.sets.iter_mut().flatten().try_for_each(|xi| xi.move_to(layout, 0.0))
     }
 
     /// Shows what the next step depends on.

@@ -59,17 +59,17 @@ fn count_step<const D: usize>(cells: [usize; D], splitting: Splitting) -> usize 
     axes[1] = Axis::Bounded { lo: Side::STICKY, hi: Side::Open };
     let grid = Grid::new(cells, [1.0; D], axes);
     let mut sim = StableFluids::new(grid, Options { splitting, ..Options::default() }).unwrap();
-    sim.viscosity = 1e-3;
+    sim.flow.viscosity = 1e-3;
     for name in ["heat", "smoke"] {
         let mut substance = Substance::new(&grid, name).unwrap();
         substance.field.set_from(&grid, |p| p[0] * p[1]);
         substance.diffusion = 1e-3;
         substance.dissipation = 0.1;
-        sim.substances.push(substance);
+        sim.flow.substances.push(substance);
     }
-    sim.forces.push(Box::new(Buoyancy { substance: 0, strength: 1.0, ambient: 0.0 }));
+    sim.flow.forces.push(Box::new(Buoyancy { substance: 0, strength: 1.0, ambient: 0.0 }));
     // Each set is forgotten several times.
-    sim.texture = Some(TextureCoordinates::new(&grid, &squall_core::Layout::dense(cells), 0.05).unwrap());
+    sim.flow.texture = Some(TextureCoordinates::new(&grid, &squall_core::Layout::dense(cells), 0.05).unwrap());
     sim.step(0.01).unwrap();
     let mut round = || {
         let before = ALLOCATIONS.load(Ordering::SeqCst);
@@ -102,8 +102,8 @@ fn count_multigrid<const D: usize>(layout: &squall_core::Layout<D>, ends: [Ends;
 fn count_target<const D: usize>(cells: [usize; D]) -> usize {
     let grid = Grid::new(cells, cells.map(|n| n as f64 / 32.0), [Axis::Bounded { lo: Side::Slip, hi: Side::Slip }; D]);
     let mut sim = TargetSmoke::new(grid, target::Options::default()).unwrap();
-    let smoke = sim.add_substance("smoke").unwrap();
-    sim.substances[smoke].field.set_from(&grid, |p| f64::from(p[0] < 0.3));
+    let smoke = sim.flow.add_substance("smoke", 0.0).unwrap();
+    sim.flow.substances[smoke].field.set_from(&grid, |p| f64::from(p[0] < 0.3));
     let guided = sim.guide(smoke).unwrap();
     let ball = Sphere { center: [0.5; D], radius: 0.3 };
     sim.add_target(guided, Target::new(4.0, Box::new(ShapeTarget(Box::new(ball))), 0.05)).unwrap();

@@ -116,10 +116,11 @@ const BASE_BYTES: u64 = 17 << 20;
 
 fn estimate_for<const D: usize>(setup: &Setup) -> Estimate {
     let grid = grid::<D>(&setup.grid);
-    let options = options(setup);
+    let options = options::<D>(setup);
     let lifts = (0..D).filter(|&a| setup.fluid.viscosity > 0.0 && prescribes(grid.velocity_ends(a))).count()
         + setup.substances.iter().filter(|s| s.diffusion > 0.0 && prescribes(substance_ends::<D>(setup, s))).count();
-    let fields = StableFluids::<D>::fields_needed(options, setup.substances.len()) + lifts + texture_fields::<D>(setup);
+    let fields =
+        StableFluids::<D>::fields_needed(&options, setup.substances.len()) + lifts + texture_fields::<D>(setup);
     let bytes = (fields as u64)
         .saturating_mul(Layout::<D>::bytes(grid.cells))
         .saturating_add(Spectral::<D>::estimate_bytes(grid.cells))
@@ -173,12 +174,19 @@ fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, Build
     let grid = grid::<D>(&setup.grid);
     let noises = Noises::shared(setup, &grid);
     let mut sim = StableFluids::new(grid, options(setup))?;
-    sim.viscosity = setup.fluid.viscosity;
+    sim.flow.viscosity = setup.fluid.viscosity;
+    sim.advect_with = match setup.solver.advect_with {
+        setup::AdvectWith::Face => AdvectWith::Face,
+        setup::AdvectWith::Cell => AdvectWith::Cell,
+    };
+    // Linear interpolation blurs the shortest waves by itself.
+    let blurs = setup.solver.advection == setup::Advection::SemiLagrangian;
+    sim.filter = setup.solver.filter.map_or(if blurs { 0.0 } else { sim.filter }, |f| f as f32);
 
     for s in &setup.substances {
         let mut field = Field::new(grid.cells, At::Center, substance_ends::<D>(setup, s))?;
         fill(&mut field, &grid, &s.initial, &noises);
-        sim.substances.push(Substance {
+        sim.flow.substances.push(Substance {
             name: s.name.clone(),
             field,
             diffusion: s.diffusion,
@@ -190,21 +198,21 @@ fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, Build
     }
     for (i, f) in setup.forces.iter().enumerate() {
         let effect = force(setup, &grid, i, &f.kind, &noises);
-        sim.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
+        sim.flow.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
     }
     for (i, s) in setup.sources.iter().enumerate() {
         let effect: Box<dyn Source<D>> = Box::new(emitter(setup, &grid, i, s)?);
-        sim.sources.push(bursts::during(effect, s));
+        sim.flow.sources.push(bursts::during(effect, s));
     }
     for (i, s) in setup.substances.iter().enumerate() {
         if let Some(rate) = &s.source {
-            sim.sources.push(Box::new(ExpressionSource::new(setup, i, rate, &noises)));
+            sim.flow.sources.push(Box::new(ExpressionSource::new(setup, i, rate, &noises)));
         }
     }
     for (a, formula) in setup.fluid.velocity.iter().enumerate() {
         sim.set_velocity_component(a, |field| fill(field, &grid, formula, &noises));
     }
-    sim.texture = texture(setup, &grid, &Layout::dense(grid.cells))?;
+    sim.flow.texture = texture(setup, &grid, &Layout::dense(grid.cells))?;
     sim.start()?;
     Ok(sim)
 }
@@ -220,7 +228,7 @@ fn texture<const D: usize>(
 
 /// How many fields these take.
 fn texture_fields<const D: usize>(setup: &Setup) -> usize {
-    setup.texture.as_ref().map_or(0, |_| TextureCoordinates::<D>::fields(setup.grid.is_unbounded()))
+    setup.texture.as_ref().map_or(0, |_| TextureCoordinates::<D>::fields())
 }
 
 fn vector<const D: usize>(values: &[f64]) -> [f64; D] {
@@ -277,18 +285,12 @@ fn splitting(setup: &Setup) -> Splitting {
     }
 }
 
-fn options(setup: &Setup) -> Options {
+/// How a step is computed, in every model.
+fn options<const D: usize>(setup: &Setup) -> Options<D> {
     let s = &setup.solver;
-    let advection = advection(setup);
-    // Linear interpolation blurs the shortest waves by itself.
-    let filter = if advection == Advection::SemiLagrangian { 0.0 } else { Options::default().filter };
     Options {
-        advection,
+        advection: advection(setup),
         splitting: splitting(setup),
-        advect_with: match s.advect_with {
-            setup::AdvectWith::Face => AdvectWith::Face,
-            setup::AdvectWith::Cell => AdvectWith::Cell,
-        },
         tracer: match s.tracer {
             setup::Tracer::Auto => Tracer::Auto,
             setup::Tracer::Rk2 => Tracer::Rk2,
@@ -299,7 +301,6 @@ fn options(setup: &Setup) -> Options {
             setup::Diffusion::Implicit => DiffusionScheme::Implicit,
             setup::Diffusion::Exact => DiffusionScheme::Exact,
         },
-        filter: s.filter.map_or(filter, |f| f as f32),
         ..Options::default()
     }
 }

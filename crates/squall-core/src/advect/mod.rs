@@ -14,6 +14,7 @@
 //! What loses most of a flow's energy is not the interpolation but the splitting of the step, see
 //! [`Splitting`](crate::model::stable_fluids::Splitting).
 
+pub mod account;
 mod cubic;
 pub mod hyperbolic;
 mod mapped;

@@ -80,7 +80,7 @@ pub struct Moment {
     pub dt: f64,
 }
 
-/// Adds momentum.
+/// Adds momentum. The ghosts of substances are filled.
 pub trait Force<const D: usize>: Send {
     /// `u += dt f`, where `f` may depend on the place, the time, the substances and `u` itself.
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]);
@@ -97,14 +97,19 @@ pub trait Source<const D: usize>: Send {
     /// Changes the substances, and the velocity if it likes.
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &mut [Substance<D>]);
 
-    /// The cells that it may change at a time, where the grid follows the fluid; `None`: it changes only cells that are
-    /// there anyway.
-    fn cells(&self, _grid: &Grid<D>, _time: f64) -> Option<[std::ops::Range<isize>; D]> {
+    /// The cells that it may change in a step, where the grid follows the fluid; `None`: it changes only cells that are there
+    /// anyway.
+    fn cells(&self, _grid: &Grid<D>, _now: Moment) -> Option<[std::ops::Range<isize>; D]> {
         None
     }
 
-    /// Adds to `rate` how much fluid appears per volume and second.
-    fn swell(&self, _grid: &Grid<D>, _now: Moment, _rate: &mut Field<D>) {}
+    /// The largest velocity component that it gives to the fluid, in metres per second.
+    fn speed(&self) -> f64 {
+        0.0
+    }
+
+    /// Adds to `rate` how much fluid appears per volume and second, times `share`.
+    fn swell(&self, _grid: &Grid<D>, _now: Moment, _share: Real, _rate: &mut Field<D>) {}
 
     /// Whether fluid ever appears.
     fn swells(&self) -> bool {
@@ -114,38 +119,6 @@ pub trait Source<const D: usize>: Send {
     /// Whether it ever looks at the velocity or changes it.
     fn pushes(&self) -> bool {
         true
-    }
-}
-
-/// What sources of several times do together, each time with its weight: what they do is linear in the substances, so the results
-/// are mixed.
-pub(crate) fn blend_contents<S, const D: usize>(
-    sim: &mut S,
-    times: &[(f64, f64)],
-    emit: impl Fn(&mut S, f64),
-    substances: impl Fn(&mut S) -> &mut Vec<Substance<D>>,
-) {
-    if let &[(time, _)] = times {
-        return emit(sim, time);
-    }
-    let fields = |sim: &mut S| substances(sim).iter().map(|s| s.field.clone()).collect::<Vec<_>>();
-    let before = fields(sim);
-    let mut mixed: Vec<Field<D>> = Vec::new();
-    for &(time, weight) in times {
-        for (s, before) in substances(sim).iter_mut().zip(&before) {
-            s.field.copy_all(before);
-        }
-        emit(sim, time);
-        let (now, weight) = (fields(sim), weight as Real);
-        if mixed.is_empty() {
-            mixed = before.iter().map(|f| Field::like(f).expect("memory for a copy")).collect();
-        }
-        for (mixed, now) in mixed.iter_mut().zip(&now) {
-            mixed.par_rows(|row, out| out.iter_mut().zip(now.row(row)).for_each(|(out, v)| *out += weight * v));
-        }
-    }
-    for (s, mixed) in substances(sim).iter_mut().zip(&mut mixed) {
-        s.field.swap_values(mixed);
     }
 }
 
@@ -198,7 +171,7 @@ impl<const D: usize> Force<D> for Buoyancy {
         });
     }
 
-    /// The mean of the cells on both sides.
+    /// The mean of the cells on both sides; beyond an end, of what the substance is there.
     fn apply_to_faces(
         &mut self,
         _: &Grid<D>,
@@ -206,15 +179,8 @@ impl<const D: usize> Force<D> for Buoyancy {
         u: &mut VectorField<D>,
         substances: &[Substance<D>],
     ) -> bool {
-        let a = &substances[self.substance].field;
-        let (k, ambient) = ((now.dt * self.strength as f64) as Real, self.ambient);
-        u[1].par_rows(|row, up| {
-            // The first faces of a box belong to its side, those of a tile to the tile below.
-            let below = if row.on_tiles() || row.index[1] > 0 { a.row(row.down(1)) } else { a.row(row) };
-            for ((up, a), below) in up.iter_mut().zip(a.row(row)).zip(below) {
-                *up += k * (0.5 * (a + below) - ambient);
-            }
-        });
+        let k = now.dt * self.strength as f64;
+        u[1].add_scaled_face_means(&substances[self.substance].field, 1, k as Real, self.ambient);
         true
     }
 }
@@ -323,8 +289,9 @@ pub struct During<E> {
 impl<E> During<E> {
     /// The part of a step that lies inside.
     fn overlap(&self, now: Moment) -> Option<Moment> {
-        let dt = (now.time + now.dt).min(self.to) - now.time.max(self.from);
-        (dt > 0.0).then_some(Moment { time: now.time, dt })
+        let time = now.time.max(self.from);
+        let dt = (now.time + now.dt).min(self.to) - time;
+        (dt > 0.0).then_some(Moment { time, dt })
     }
 }
 
@@ -343,13 +310,18 @@ impl<const D: usize> Source<D> for During<Box<dyn Source<D>>> {
         }
     }
 
-    fn cells(&self, grid: &Grid<D>, time: f64) -> Option<[std::ops::Range<isize>; D]> {
-        (self.from <= time && time <= self.to).then(|| self.effect.cells(grid, time)).flatten()
+    fn cells(&self, grid: &Grid<D>, now: Moment) -> Option<[std::ops::Range<isize>; D]> {
+        self.overlap(now).and_then(|now| self.effect.cells(grid, now))
     }
 
-    fn swell(&self, grid: &Grid<D>, now: Moment, rate: &mut Field<D>) {
-        if self.overlap(now).is_some() {
-            self.effect.swell(grid, now, rate);
+    fn speed(&self) -> f64 {
+        self.effect.speed()
+    }
+
+    /// What appears in a part of the step appears at a lower rate in all of it.
+    fn swell(&self, grid: &Grid<D>, now: Moment, share: Real, rate: &mut Field<D>) {
+        if let Some(part) = self.overlap(now) {
+            self.effect.swell(grid, part, share * (part.dt / now.dt) as Real, rate);
         }
     }
 

@@ -110,15 +110,21 @@ impl<const D: usize> Source<D> for ShapedSource<D> {
         });
     }
 
-    fn cells(&self, grid: &Grid<D>, time: f64) -> Option<[std::ops::Range<isize>; D]> {
-        cells_within(grid, self.shape.bounds(time), 1.0)
+    fn cells(&self, grid: &Grid<D>, now: Moment) -> Option<[std::ops::Range<isize>; D]> {
+        let [begin, end] = [now.time, now.time + now.dt].map(|t| cells_within(grid, self.shape.bounds(t), 1.0));
+        let (begin, end) = (begin?, end?);
+        Some(std::array::from_fn(|a| begin[a].start.min(end[a].start)..begin[a].end.max(end[a].end)))
     }
 
-    fn swell(&self, grid: &Grid<D>, now: Moment, rate: &mut Field<D>) {
+    fn speed(&self) -> f64 {
+        self.velocity.map_or(0.0, |v| v.iter().fold(0.0, |m, v| m.max(f64::from(v.abs()))))
+    }
+
+    fn swell(&self, grid: &Grid<D>, now: Moment, share: Real, rate: &mut Field<D>) {
         if self.expansion != 0.0 {
             let layout = rate.layout().clone();
             self.visit(&layout, grid, now.time + now.dt, |row, x, _, weight| {
-                rate.row_mut(row)[x] += weight * self.expansion;
+                rate.row_mut(row)[x] += share * weight * self.expansion;
             });
         }
     }

@@ -1,4 +1,7 @@
 //! Models: each file holds one whole time step.
+//!
+//! A model holds a [`Flow`], writes its step as a list of the flow's parts, and says what it has besides ([`Model`]). All
+//! that others see of it ([`Simulation`](crate::Simulation)) follows from that.
 
 pub mod smoke;
 pub mod stable_fluids;
@@ -8,17 +11,120 @@ pub use smoke::Smoke;
 pub use stable_fluids::StableFluids;
 pub use target::TargetSmoke;
 
+use crate::field::Field;
+use crate::flow::Flow;
+use crate::report::StepReport;
+use crate::sim::{FieldInfo, StateVisitor, StepError};
+
+/// What differs from model to model.
+pub trait Model<const D: usize>: Send {
+    /// The flow that it is made of.
+    fn flow(&self) -> &Flow<D>;
+
+    /// The flow that it is made of, to be changed.
+    fn flow_mut(&mut self) -> &mut Flow<D>;
+
+    /// Advances by `dt` seconds.
+    fn step(&mut self, dt: f64) -> Result<StepReport, StepError>;
+
+    /// The longest step in which nothing moves by more than `cfl` cells.
+    fn longest_step(&self, cfl: f64) -> f64 {
+        self.flow().longest_step(cfl)
+    }
+
+    /// The fields that can be asked for.
+    fn fields(&self) -> Vec<FieldInfo> {
+        self.flow().fields()
+    }
+
+    /// The field that is called so.
+    fn field(&self, name: &str, component: usize) -> Option<&Field<D>> {
+        self.flow().field(name, component)
+    }
+
+    /// Shows the visitor what the next step depends on besides the flow.
+    fn visit_own_state(&mut self, _visitor: &mut dyn StateVisitor) {}
+
+    /// How well smokes meet their targets, if they have any.
+    fn match_report(&mut self) -> Option<crate::sim::MatchReport> {
+        None
+    }
+}
+
+/// What others see of a model: its number of dimensions is forgotten.
+macro_rules! simulation {
+    ($model:ident) => {
+        impl<const D: usize> $crate::sim::Simulation for $model<D> {
+            fn cells(&self) -> &[usize] {
+                &self.flow.grid.cells
+            }
+
+            fn placement(&self) -> (Vec<f64>, Vec<f64>) {
+                (self.flow.grid.origin.to_vec(), self.flow.grid.spacing.to_vec())
+            }
+
+            fn time(&self) -> f64 {
+                self.flow.time()
+            }
+
+            fn cells_per_second(&self) -> f64 {
+                self.flow.speed()
+            }
+
+            fn longest_step(&self, cfl: f64) -> f64 {
+                $crate::model::Model::longest_step(self, cfl)
+            }
+
+            fn step(&mut self, dt: f64) -> Result<$crate::StepReport, $crate::StepError> {
+                $crate::model::Model::step(self, dt)
+            }
+
+            fn snap_time(&mut self, t: f64) {
+                self.flow.snap_time(t);
+            }
+
+            fn fields(&self) -> Vec<$crate::FieldInfo> {
+                $crate::model::Model::fields(self)
+            }
+
+            fn read(&self, name: &str, component: usize, out: &mut Vec<f32>) -> bool {
+                let field = $crate::model::Model::field(self, name, component);
+                field.map(|field| self.flow.read(field, out)).is_some()
+            }
+
+            fn volume(&self, name: &str, component: usize, out: &mut $crate::Volume) -> bool {
+                let field = $crate::model::Model::field(self, name, component);
+                field.is_some_and(|field| self.flow.read_volume(name, field, out))
+            }
+
+            fn texture_weights(&self) -> Option<[f64; 3]> {
+                self.flow.texture.as_ref().map(|texture| texture.weights(self.flow.time()))
+            }
+
+            fn match_report(&mut self) -> Option<$crate::sim::MatchReport> {
+                $crate::model::Model::match_report(self)
+            }
+
+            fn visit_state(&mut self, visitor: &mut dyn $crate::StateVisitor) {
+                self.flow.visit_state(visitor);
+                $crate::model::Model::visit_own_state(self, visitor);
+            }
+        }
+    };
+}
+use simulation;
+
 /// How a step is split into parts. What a fluid loses, it loses mostly here.
 ///
-/// | splitting | transports | projections | order in time | use |
+/// | splitting | advections | projections | order in time | use |
 /// |---|---|---|---|---|
 /// | `LaggedPressure` | 1 | 1 | 2 | default: keeps vortices alive at the price of a plain step |
 /// | `Reflection` | 2 | 2 | 2 | the same for long steps (Zehnder, Narain & Thomaszewski 2018) |
 /// | `Plain` | 1 | 1 | 1 | everything is moved at once, then forces, then projection |
-/// | `Paper` | 2 | 1 | 1 | the order of Stam's paper: force, transport, diffuse, project, then substances |
+/// | `Paper` | 2 | 1 | 1 | the order of Stam's paper: force, advect, diffuse, project, then substances |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Splitting {
-    /// Half of the last pressure and half of the forces act before transport, half after it.
+    /// Half of the last pressure and half of the forces act before advection, half after it.
     LaggedPressure,
     /// Half a step, mirror at the divergence-free fields, half a step.
     Reflection,
@@ -28,5 +134,40 @@ pub enum Splitting {
     Paper,
 }
 
-/// Above this many cells per step the last pressure says nothing about the next: it is left out.
-pub(crate) const LAGGED_UP_TO: f64 = 4.0;
+impl Splitting {
+    /// What it is called in scenes and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Splitting::LaggedPressure => "lagged_pressure",
+            Splitting::Reflection => "reflection",
+            Splitting::Plain => "plain",
+            Splitting::Paper => "paper",
+        }
+    }
+
+    /// How a step of so many cells is made, and in how many parts.
+    fn resolve(self, cfl: f64) -> (Self, u32) {
+        match self {
+            Splitting::LaggedPressure if cfl > LAGGED_UP_TO => {
+                (self, (cfl / LAGGED_UP_TO).ceil().min(MOST_PARTS) as u32)
+            }
+            _ => (self, 1),
+        }
+    }
+}
+
+/// Above this many cells per step the last pressure says nothing about the next: a longer step is made in parts.
+const LAGGED_UP_TO: f64 = 4.0;
+
+/// Nobody makes steps of so many times that.
+const MOST_PARTS: f64 = 64.0;
+
+/// A step in equal parts, reported as one.
+fn in_parts<const D: usize>(model: &mut impl Model<D>, dt: f64, parts: u32) -> Result<StepReport, StepError> {
+    let part = dt / f64::from(parts);
+    let mut report = model.step(part)?;
+    for _ in 1..parts {
+        report = report.followed_by(model.step(part)?);
+    }
+    Ok(report)
+}

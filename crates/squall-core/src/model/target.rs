@@ -19,44 +19,43 @@
 //! |---|---|
 //! | `goal` | targets, their timeline, and what is computed from them |
 //! | `check` | what can be wrong with a target |
-//! | `parts` | the parts of a step |
+//! | `parts` | the parts of a step that only this model has |
 //! | `gather` | gathering |
-//! | `obstacles` | solids |
 //! | `suggest` | parameters that suit a smoke and its target |
 //! | `metrics` | how well the target is met |
-//! | `outside` | what others see |
 
-mod carried;
 mod check;
 mod gather;
 mod goal;
 mod metrics;
-mod obstacles;
-mod outside;
 mod parts;
 mod suggest;
 
+use super::Model;
+use crate::advect::Advection;
 use crate::advect::hyperbolic::{Limiter, SweepScratch};
-use crate::clock::Clock;
-use crate::diffuse::Diffuser;
+use crate::diffuse::DiffusionScheme;
 use crate::field::{Field, OutOfMemory, VectorField};
-use crate::force::{Force, Source, Substance};
+use crate::flow::{self, Flow, faces, show};
 use crate::grid::{At, Axis, Ends, Grid};
-use crate::layout::Layout;
-use crate::ops::each;
+use crate::looped::Carries;
 use crate::poisson::{Spectral, Symbol};
-use crate::report::{StepReport, Timings};
-use crate::sample::Isa;
+use crate::report::StepReport;
 use crate::shape::Track;
-use crate::sim::StepError;
-use crate::texture::TextureCoordinates;
+use crate::sim::{FieldInfo, MatchReport, StateVisitor, StepError};
+use crate::snapshot::Snapshot;
 
 pub use check::TargetError;
 pub use gather::{Gathered, MOST_CYCLES};
 pub use goal::{Guided, Matching, ShapeTarget, Smoothing, Target, TargetSource};
 pub use metrics::{Metrics, PEAKS_MATCH};
-use obstacles::{Obstacles, Pressure};
 pub use suggest::{Parameters, suggest};
+
+/// However far others let things move in a step: beyond this many cells advection takes several parts.
+const MOST_CELLS: f64 = 0.8;
+
+/// Above this relative divergence a projection makes a second round: advection in flux form needs a flow without divergence.
+const REFINE_ABOVE: f64 = 5e-6;
 
 /// How often a step projects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,127 +70,180 @@ pub enum Projections {
 }
 
 /// How a step is computed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
-    /// How slopes are limited in transport.
+    /// How slopes are limited in advection.
     pub limiter: Limiter,
     /// How often a step projects.
     pub projections: Projections,
-    /// What an iterative pressure solver may leave of the divergence, relative to what it found.
-    pub tolerance: f64,
-    /// The instruction set to compute with. All give the same bits.
-    pub isa: Isa,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options { limiter: Limiter::default(), projections: Projections::default(), tolerance: 1e-5, isa: Isa::best() }
-    }
 }
 
 /// Several smokes in one flow, each on its way to its targets.
 pub struct TargetSmoke<const D: usize> {
-    /// The box.
-    pub grid: Grid<D>,
+    /// The flow, and what is carried along: the smokes, and anything else. (Fluid that appears is not supported: advection in flux
+    /// form needs a flow without divergence.)
+    pub flow: Flow<D>,
     /// How a step is computed.
     pub options: Options,
-    /// What is carried along: the smokes, and anything else.
-    pub substances: Vec<Substance<D>>,
-    /// What pushes, besides targets.
-    pub forces: Vec<Box<dyn Force<D>>>,
-    /// What gives off substances. (Fluid that appears is not supported: transport in flux form needs a flow without divergence.)
-    pub sources: Vec<Box<dyn Source<D>>>,
-    /// Coordinates of what is painted on the fluid, if anything is.
-    pub texture: Option<TextureCoordinates<D>>,
     /// `v_d`: the part of the velocity that is lost per second, over time.
     pub damping: Track<1>,
     guided: Vec<Guided<D>>,
-    clock: Clock,
-    /// On faces, free of divergence between steps.
-    velocity: VectorField<D>,
     /// The flow that carries.
     carrier: VectorField<D>,
-    pressure: Pressure<D>,
-    /// The potential of the last projection; and room for a smoothed smoke.
-    potential: Field<D>,
+    /// Room for a smoothed smoke.
     smooth: Field<D>,
     sweeps: SweepScratch<D>,
     blur: Blur<D>,
-    diffuser: Diffuser<D>,
-    obstacles: Option<Obstacles<D>>,
-    /// The largest velocity component, in metres per second.
-    max_speed: f64,
-    timings: Timings,
 }
 
 impl<const D: usize> TargetSmoke<D> {
     /// Clean air at rest in a box.
     pub fn new(grid: Grid<D>, options: Options) -> Result<Self, OutOfMemory> {
         assert!(!grid.axes.contains(&Axis::Unbounded), "targets live in a box");
-        let layout = Layout::dense(grid.cells);
-        let center = || Field::on(&layout, At::Center, flat_ends(&grid));
+        let shared = flow::Options {
+            advection: Advection::SemiLagrangian,
+            diffusion: DiffusionScheme::Exact,
+            tolerance: 1e-5,
+            ..flow::Options::default()
+        };
+        let mut flow = Flow::new(grid, shared)?;
+        flow.refine_above = REFINE_ABOVE;
         Ok(TargetSmoke {
-            substances: Vec::new(),
-            forces: Vec::new(),
-            sources: Vec::new(),
-            texture: None,
             damping: Track::constant([3.0]),
             guided: Vec::new(),
-            clock: Clock::default(),
-            velocity: faces(&layout, |c| grid.velocity_ends(c))?,
-            carrier: faces(&layout, |c| grid.velocity_ends(c))?,
-            pressure: Pressure::direct(&grid),
-            potential: center()?,
-            smooth: center()?,
-            sweeps: SweepScratch::new(&layout)?,
+            carrier: faces(flow.layout(), |c| grid.velocity_ends(c))?,
+            smooth: Field::on(flow.layout(), At::Center, flat_ends(&grid))?,
+            sweeps: SweepScratch::new(flow.layout())?,
             blur: Blur::new(&grid),
-            diffuser: Diffuser::new(grid.cells, grid.spacing),
-            obstacles: None,
-            max_speed: 0.0,
-            timings: Timings::default(),
+            flow,
             options,
-            grid,
         })
     }
 
     /// How many fields, each of one number per cell, it takes; `smokes` of the substances have targets.
     pub fn fields_needed(substances: usize, smokes: usize) -> usize {
-        2 * D + 2 + (D - 1) + substances + smokes * (4 + D)
+        let shared = flow::Options { advection: Advection::SemiLagrangian, ..flow::Options::default() };
+        Flow::<D>::fields_needed(&shared, substances) + 2 * D + smokes * (4 + D)
     }
 
     /// One time step. Flows of more than one cell per step are carried in parts.
     pub fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
-        assert!(dt > 0.0 && dt.is_finite(), "a time step must be positive, not {dt}");
-        self.timings = Timings::default();
-        let t = self.clock.time;
+        let cfl = self.flow.begin(dt)?;
+        let t = self.flow.time();
 
         self.take_aim(t);
-        self.drive(t, dt); //                     1  u += dt v_f F
+        self.drive(t, dt); //                        1  u += dt v_f F
         self.attenuate(t, dt); //                    2  u /= 1 + dt v_d
-        self.project_before_transport(); //             (only with two projections)
-        self.carry_momentum(dt)?; //                 3  du/dt = -(u grad) u
-        let done = self.make_incompressible(); //    4  lap q = div u, u -= grad q
-        self.carry_smoke(t, dt)?; //                 5  drho/dt = -div(rho u)
-        self.emit(t, dt);
+        self.flow.emit(t, dt); //                       before the projections: what enters pushes
+        self.project_before_advection(); //             (only with two projections)
+        self.advect_momentum(dt)?; //                3  du/dt = -(u grad) u
+        let done = self.flow.project(None); //       4  lap q = div u, u -= grad q
+        self.flow.replace_pressure(dt);
+        self.advect_smoke(t, dt)?; //                5  drho/dt = -div(rho u)
+        self.flow.diffuse_substances(dt)?;
+        self.flow.lose(dt);
         self.gather(t, dt); //                       6  drho/dt = v_g G
-        self.carry_texture(dt);
+        self.flow.advect_texture(dt);
 
-        self.clock.tick(dt);
-        self.report(dt, done)
+        Ok(StepReport { cfl, splitting: "target", ..self.flow.finish(dt, done)? })
+    }
+
+    /// The densities that smokes are driven to, by their names.
+    fn goal_of(&self, smoke: &str) -> Option<&Field<D>> {
+        let substance = self.flow.substances.iter().position(|s| s.name == smoke)?;
+        self.guided.iter().find(|g| g.substance == substance).map(|g| g.goal())
     }
 }
 
-/// One field on the faces across each axis.
-fn faces<const D: usize>(layout: &Layout<D>, ends: impl Fn(usize) -> [Ends; D]) -> Result<VectorField<D>, OutOfMemory> {
-    let mut fields = Vec::with_capacity(D);
-    for c in 0..D {
-        let mut field = Field::on(layout, At::Face(c), ends(c))?;
-        field.fill_halo();
-        fields.push(field);
+impl<const D: usize> Model<D> for TargetSmoke<D> {
+    fn flow(&self) -> &Flow<D> {
+        &self.flow
     }
-    let mut fields = fields.into_iter();
-    Ok(each(|_| fields.next().expect("one field per axis")))
+
+    fn flow_mut(&mut self) -> &mut Flow<D> {
+        &mut self.flow
+    }
+
+    fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
+        TargetSmoke::step(self, dt)
+    }
+
+    /// `dt = min(c h / U, sqrt(c h / a))`, where `a = v_f max(rt) max|g|` is what the targets may do to a fluid at rest.
+    fn longest_step(&self, cfl: f64) -> f64 {
+        let cells = cfl.min(MOST_CELLS);
+        let pulled = |g: &Guided<D>| g.drive_at(self.flow.time()).abs() * g.aim.thickest * g.aim.steepest;
+        let acceleration: f64 = self.guided.iter().map(pulled).sum();
+        let from_rest = (cells * self.flow.grid.min_spacing() / acceleration).sqrt();
+        self.flow.longest_step(cells).min(from_rest)
+    }
+
+    fn fields(&self) -> Vec<FieldInfo> {
+        let goals = self.guided.iter().map(|g| format!("target of {}", self.flow.substances[g.substance].name));
+        self.flow.fields().into_iter().chain(goals.map(|name| FieldInfo { name, components: 1 })).collect()
+    }
+
+    fn field(&self, name: &str, component: usize) -> Option<&Field<D>> {
+        match name.strip_prefix("target of ") {
+            Some(smoke) => self.goal_of(smoke),
+            None => self.flow.field(name, component),
+        }
+    }
+
+    fn match_report(&mut self) -> Option<MatchReport> {
+        let metrics = self.metrics();
+        let names = self.guided.iter().map(|g| self.flow.substances[g.substance].name.clone());
+        Some(MatchReport { energy: self.flow.energy(), smokes: names.zip(metrics).collect() })
+    }
+
+    fn visit_own_state(&mut self, visitor: &mut dyn StateVisitor) {
+        for guided in &mut self.guided {
+            let aim = &mut guided.aim;
+            let mut active = aim.active.map_or(0, |k| k as u64 + 1);
+            visitor.integer("target", &mut active);
+            aim.active = (active as usize).checked_sub(1);
+            visitor.real("target_since", &mut aim.since);
+            visitor.real("target_weight", &mut aim.weight);
+            visitor.real("target_sigma", &mut aim.sigma);
+            visitor.real("thickest", &mut aim.thickest);
+            aim.first_errors.iter_mut().for_each(|e| visitor.real("first_error", e));
+            show(visitor, "target_before", &mut aim.before);
+            show(visitor, "target_next", &mut aim.next);
+            // Everything else follows, to the bit.
+            aim.rebuild(&self.flow.grid, &mut self.blur);
+        }
+    }
 }
+
+impl<const D: usize> Carries for TargetSmoke<D> {
+    fn flow(&mut self) -> Snapshot {
+        self.flow.snapshot()
+    }
+
+    fn set_flow(&mut self, flow: &Snapshot) {
+        self.flow.restore(flow);
+    }
+
+    fn contents(&self) -> Snapshot {
+        self.flow.contents()
+    }
+
+    fn set_contents(&mut self, contents: &Snapshot) {
+        self.flow.set_contents(contents);
+    }
+
+    /// Without looking at its targets.
+    fn carry(&mut self, recorded: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
+        self.flow.restore(recorded);
+        let cfl = self.flow.begin(dt)?;
+        self.advect_smoke(self.flow.time(), dt)?;
+        self.flow.advect_texture(dt);
+        self.flow.emit_at(sources, dt);
+        let done = self.flow.not_projected();
+        Ok(StepReport { cfl, splitting: "recorded", ..self.flow.finish(dt, done)? })
+    }
+}
+
+super::simulation!(TargetSmoke);
 
 /// Mirrored at all ends.
 fn flat_ends<const D: usize>(grid: &Grid<D>) -> [Ends; D] {

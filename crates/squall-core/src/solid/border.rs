@@ -9,10 +9,10 @@ use super::ghost::{cell_slope, direction, for_each_list, node_values};
 use super::update::Now;
 use super::{Solids, cell_of, position};
 use crate::Real;
-use crate::field::{Field, VectorField};
+use crate::field::{Field, Pad, VectorField};
 use crate::grid::{At, Axis, Grid};
 use crate::layout::Row;
-use crate::ops::each;
+use crate::ops::{above, each};
 
 /// A cell that a surface passes through.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +50,8 @@ impl<const D: usize> Solids<D> {
         let flow = &*u;
         for_each_list(&self.phi, &mut self.border, |row, cells| {
             let here: [&[Real]; D] = each(|a| flow[a].row(row));
-            let next: [&[Real]; D] = each(|a| flow[a].row(row.up(a)));
+            let mut pad = Pad::default();
+            let next = above(flow, row, &mut pad);
             for cell in cells {
                 let x = cell.x as usize;
                 let into: f64 = (0..D)

@@ -14,6 +14,20 @@ pub fn open_fraction(corners: &[Real]) -> Real {
     }
 }
 
+/// The open part of a cell from the distances at its corners, `phi` of the corner so many cells from the lowest one: in 2D that of
+/// a square, in 3D of the squares at both ends and in the middle by Simpson's rule, which is exact for a plane.
+pub(super) fn open_volume<const D: usize>(phi: impl Fn([isize; D]) -> Real) -> Real {
+    let corner = |x: isize, y: isize, z: isize| phi(std::array::from_fn(|a| [x, y, z][a]));
+    let square_at = |z: isize| [corner(0, 0, z), corner(1, 0, z), corner(1, 1, z), corner(0, 1, z)];
+    let low = square_at(0);
+    if D == 2 {
+        return square(low);
+    }
+    let high = square_at(1);
+    let middle = std::array::from_fn(|i| 0.5 * (low[i] + high[i]));
+    (square(low) + 4.0 * square(middle) + square(high)) / 6.0
+}
+
 /// The open part of an edge.
 fn edge(a: Real, b: Real) -> Real {
     match (a > 0.0, b > 0.0) {

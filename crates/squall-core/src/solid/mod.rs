@@ -13,7 +13,7 @@
 //! | `ghost` | velocities inside of solids, as the flow outside sees them |
 //! | `around` | divergence, gradient and projection around solids |
 //! | `border` | the older method: solid cells and a correction of the cells at their border (Foster & Fedkiw 2001) |
-//! | `substance` | smoke near solids: none inside, none lost when a solid overruns it, none fading along walls |
+//! | `substance` | smoke near solids: none inside, none fading along walls |
 //! | `thin` | what to do about plates thinner than the grid can see |
 //!
 //! A step of a model with moving obstacles, from `t` to `t + dt`:
@@ -21,14 +21,13 @@
 //! ```text
 //! solids.fill_inside(grid, smoke, ambient)       so that smoke does not fade along walls
 //! advect velocity and smoke with u; first order where solids.distances_near(row) are small
-//! solids.clear_inside(smoke, ambient)            between two steps the inside of a solid is ambient
 //! solids.update(grid, t + dt)
-//! solids.push_out(grid, [t, t + dt], smoke, ..)  what the solid ran over is now in front of it
+//! solids.clear_inside(smoke, ambient)            between two steps the inside of a solid is ambient
 //! forces
 //! project_around(..)                             solids take part; leaves u inside of solids as the outside sees it
 //! ```
 //!
-//! Uncovered cells need nothing: they hold ambient, and their faces the velocity of the solid that was there.
+//! Uncovered cells need nothing: they hold what was advected from beside the solid, and their faces its velocity.
 
 mod around;
 mod border;
@@ -42,7 +41,6 @@ mod update;
 pub use around::{divergence_around, project_around};
 pub use fraction::open_fraction;
 pub use place::CellBox;
-pub use substance::Pushed;
 pub use update::Changed;
 
 use crate::Real;
@@ -99,6 +97,8 @@ pub struct Solids<const D: usize> {
     /// Signed distance at the lower corners of cells.
     phi: Field<D>,
     distance: Field<D>,
+    /// The part of each cell that is fluid.
+    volume: Field<D>,
     open: VectorField<D>,
     velocity: VectorField<D>,
     /// Rows with a cell within [`BAND`] of a surface, or inside.
@@ -152,6 +152,7 @@ impl<const D: usize> Solids<D> {
             boundary,
             made: None,
             distance: field(At::Center, band)?,
+            volume: field(At::Center, 1.0)?,
             open: faces(1.0)?,
             velocity: faces(0.0)?,
             near_rows: vec![false; rows],
@@ -185,6 +186,22 @@ impl<const D: usize> Solids<D> {
     /// Signed distance to the nearest surface at cell centres, negative inside, cut off at [`BAND`] cells; ghosts filled.
     pub fn distance(&self) -> &Field<D> {
         &self.distance
+    }
+
+    /// The part of each cell that is fluid, from 0 to 1; 0 in solid cells, ghosts filled.
+    pub fn volume(&self) -> &Field<D> {
+        &self.volume
+    }
+
+    /// The same along a row, if any of its cells may be less than 1.
+    #[inline]
+    pub fn volumes_near(&self, row: Row<'_, D>) -> Option<&[Real]> {
+        self.is_near(row).then(|| self.volume.row(row))
+    }
+
+    /// How much fluid there is, in cells.
+    pub fn fluid_volume(&self) -> f64 {
+        crate::ops::sum(&self.volume)
     }
 
     /// The largest velocity component of a solid in the grid, in metres per second: a bound for the time step like the

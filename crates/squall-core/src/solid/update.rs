@@ -4,14 +4,14 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::border::BorderCell;
-use super::fraction::open_fraction;
+use super::fraction::{open_fraction, open_volume};
 use super::ghost::{Ghost, face_nodes};
 use super::place::{Block, CellBox, Placed, place};
 use super::{BAND, Boundary, Made, PINHOLE, Solids, cell_of, cell_size, corner, position};
-use crate::field::{Field, Pad};
+use crate::field::{Field, Pad, VectorField};
 use crate::grid::{At, Grid};
 use crate::layout::{HALO, Row};
-use crate::ops::each;
+use crate::ops::{above, each};
 use crate::{Real, rows};
 
 /// Cells that are looked at together.
@@ -92,8 +92,20 @@ impl<const D: usize> Solids<D> {
     /// Puts all obstacles where they are at time `t`. Computes only what moving obstacles left or reached since the last
     /// update, and nothing if none of them moves and the grid is the same.
     pub fn update(&mut self, grid: &Grid<D>, t: f64) -> Changed<D> {
-        let Solids { obstacles, boundary, made, phi, distance, open, velocity, near_rows, ghosts, border, max_speed } =
-            self;
+        let Solids {
+            obstacles,
+            boundary,
+            made,
+            phi,
+            distance,
+            volume,
+            open,
+            velocity,
+            near_rows,
+            ghosts,
+            border,
+            max_speed,
+        } = self;
         obstacles.iter_mut().for_each(|o| o.shape.prepare(t));
         let placed = place(obstacles, grid, t);
         let places: Vec<_> = placed.iter().map(|p| (p.cells, p.obstacle.shape.moves())).collect();
@@ -127,6 +139,7 @@ impl<const D: usize> Solids<D> {
             }
             now.face_velocities(a, &open[a], near, &mut velocity[a]);
         }
+        now.volumes(phi, open, *boundary, near, volume);
         *max_speed = velocity.iter().map(|u| max_abs_where(u, near) as f64).fold(0.0, f64::max);
         let (phi, distance, open) = (&*phi, &*distance, &*open);
         ghosts.par_iter_mut().zip(border).zip(&*near_rows).enumerate().for_each(|(r, ((ghosts, border), near))| {
@@ -254,6 +267,36 @@ impl<'a, const D: usize> Now<'a, D> {
                 fraction(&values[..corners])
             })
         });
+    }
+
+    /// The part of each cell that is fluid; nothing of a cell without an open face.
+    fn volumes(
+        &self,
+        phi: &Field<D>,
+        open: &VectorField<D>,
+        boundary: Boundary,
+        near: impl Fn(Row<'_, D>) -> bool + Sync,
+        volume: &mut Field<D>,
+    ) {
+        volume.par_rows(|row, volume| {
+            let mut pad = Pad::default();
+            let (here, next): ([_; D], _) = (each(|a| open[a].row(row)), above(open, row, &mut pad));
+            self.changed.write((row, volume), &near, 1.0, |volume, first, _| {
+                for x in 0..volume.len() {
+                    let faces: [Real; D] = each(|a| here[a][first + x] + next[a][first + x]);
+                    let total: Real = faces.iter().sum();
+                    volume[x] = if total == 0.0 {
+                        0.0
+                    } else if total == 2.0 * D as Real || boundary == Boundary::Cells {
+                        1.0
+                    } else {
+                        let corner = cell_of(row, first + x);
+                        open_volume::<D>(|node| self.node(phi, row, each(|a| corner[a] + node[a])))
+                    };
+                }
+            });
+        });
+        self.changed.finish(volume, |_| None);
     }
 
     /// A face is open if the centres of both its cells are outside.

@@ -18,19 +18,19 @@ fn strouhal(re: f64) -> f64 {
     let walls = Axis::Bounded { lo: Side::Slip, hi: Side::Slip };
     let grid = Grid::<2>::new(cells, cells.map(|n| n as f64 / d as f64), [flow, walls]);
     let mut sim = Smoke::new(grid, Options::default()).unwrap();
-    sim.viscosity = 1.0 / re;
+    sim.flow.viscosity = 1.0 / re;
     // A little off the middle, so that the street begins by itself.
     let center = [6.0, 0.5 * wide as f64 + 0.03];
     let cylinder = Obstacle { friction: 1.0, ..Obstacle::new("cylinder", Box::new(Sphere { center, radius: 0.5 })) };
-    sim.set_obstacles(vec![cylinder], Boundary::CutCells).unwrap();
-    sim.set_velocity_component(0, |u| u.fill(1.0));
+    sim.flow.set_obstacles(vec![cylinder], Boundary::CutCells).unwrap();
+    sim.flow.set_velocity(|a, u| u.fill(if a == 0 { 1.0 } else { 0.0 }));
     let probe = center.map(|c| ((c + 0.0) * d as f64) as usize);
     let probe = [probe[0] + 2 * d, probe[1] + d / 2];
     let (mut crossings, mut before) = (Vec::new(), 0.0f32);
     while sim.time() < 110.0 {
         let dt = sim.longest_step(1.0).min(0.05);
         sim.step(dt).unwrap();
-        let v = sim.velocity()[1].get(probe);
+        let v = sim.flow.velocity()[1].get(probe);
         if before < 0.0 && v >= 0.0 && sim.time() > 50.0 {
             // Where the straight line between two steps crosses zero.
             crossings.push(sim.time() - dt * (v / (v - before)) as f64);

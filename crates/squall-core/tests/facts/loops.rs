@@ -35,10 +35,10 @@ fn plume<const D: usize>(unbounded: bool) -> Smoke<D> {
     });
     let wind = std::array::from_fn(|a| if unbounded && a == 0 { 0.1 } else { 0.0 });
     let mut sim = Smoke::new(grid, smoke::Options { wind, ..smoke::Options::default() }).unwrap();
-    let density = sim.add_substance("density", 0.0).unwrap();
-    let heat = sim.add_substance("temperature", 0.0).unwrap();
-    sim.substances[density].dissipation = 0.8;
-    sim.substances[heat].dissipation = 0.8;
+    let density = sim.flow.add_substance("density", 0.0).unwrap();
+    let heat = sim.flow.add_substance("temperature", 0.0).unwrap();
+    sim.flow.substances[density].dissipation = 0.8;
+    sim.flow.substances[heat].dissipation = 0.8;
     let center = std::array::from_fn(|a| {
         if unbounded {
             1.0
@@ -51,8 +51,8 @@ fn plume<const D: usize>(unbounded: bool) -> Smoke<D> {
     let mut source = ShapedSource::new(Box::new(Sphere { center, radius: 0.12 }));
     source.supply = vec![(density, Supply::Hold(1.0)), (heat, Supply::Hold(1.0))];
     source.flicker = Some(Flicker::new(&grid, 0.6, 0.1, 0.2, 7));
-    sim.sources.push(Box::new(source));
-    sim.forces.push(Box::new(Buoyancy { substance: heat, strength: 2.5, ambient: 0.0 }));
+    sim.flow.sources.push(Box::new(source));
+    sim.flow.forces.push(Box::new(Buoyancy { substance: heat, strength: 2.5, ambient: 0.0 }));
     sim
 }
 
@@ -60,18 +60,18 @@ fn plume<const D: usize>(unbounded: bool) -> Smoke<D> {
 fn stirred(fading: bool) -> StableFluids<2> {
     let grid = Grid::<2>::periodic([48, 48]);
     let mut sim = StableFluids::new(grid, stable_fluids::Options::default()).unwrap();
-    sim.viscosity = 1e-3;
+    sim.flow.viscosity = 1e-3;
     let mut dye = Substance::new(&grid, "dye").unwrap();
     dye.field.set_from(&grid, |p| 0.5 + 0.5 * (6.0 * std::f64::consts::TAU * p[0]).sin());
     if fading {
         dye.dissipation = 1.0;
         let mut source = ShapedSource::new(Box::new(Sphere { center: [0.5; 2], radius: 0.15 }));
         source.supply = vec![(0, Supply::Rate(4.0))];
-        sim.sources.push(Box::new(source));
+        sim.flow.sources.push(Box::new(source));
     }
-    sim.substances.push(dye);
+    sim.flow.substances.push(dye);
     let field = NoiseField::swirls(&grid, 0.4, 0.5, 3);
-    sim.forces.push(Box::new(Noise { field, strength: 0.7, substance: None }));
+    sim.flow.forces.push(Box::new(Noise { field, strength: 0.7, substance: None }));
     sim.start().unwrap();
     sim
 }
@@ -203,7 +203,7 @@ fn after_its_last_frame_a_loop_begins_anew_to_the_bit() {
 fn a_flow_that_carries_nothing_loops_too() {
     for rounds in [0, 2] {
         let mut sim = stirred(false);
-        sim.substances.clear();
+        sim.flow.substances.clear();
         let options = Options { method: Method::Carry { rounds }, even_contrast: true, ..options(8, 8) };
         let mut sim = prepared(Box::new(sim), options);
         let frame = |sim: &mut Looped| {
@@ -222,7 +222,7 @@ fn a_flow_that_carries_nothing_loops_too() {
 fn what_is_painted_on_the_fluid_loops_with_it() {
     let mut dye = stirred(false);
     // Two turns in a loop of half a second.
-    dye.texture = Some(TextureCoordinates::new(&dye.grid, dye.pressure().layout(), 0.25).unwrap());
+    dye.flow.texture = Some(TextureCoordinates::new(&dye.flow.grid, dye.flow.pressure().layout(), 0.25).unwrap());
     let mut sim = prepared(Box::new(dye), Options { method: Method::Carry { rounds: 0 }, ..options(12, 12) });
     let mut round = || -> Vec<(Vec<f32>, [f64; 3])> {
         let mut frame = || {
@@ -247,14 +247,14 @@ fn a_mixture_of_recorded_flows_has_no_divergence() {
     let run = |sim: &mut Smoke<2>, steps: usize| (0..steps).for_each(|_| drop(sim.step(1.0 / FPS).unwrap()));
     run(&mut sim, 40);
     let first = sim.flow();
-    let left = ops::max_divergence(sim.velocity(), sim.grid.spacing);
+    let left = ops::max_divergence(sim.flow.velocity(), sim.flow.grid.spacing);
     run(&mut sim, 30);
     let mut mixed = sim.flow();
-    let left = left.max(ops::max_divergence(sim.velocity(), sim.grid.spacing));
+    let left = left.max(ops::max_divergence(sim.flow.velocity(), sim.flow.grid.spacing));
     mixed.mix(0.4, &first, 0.9);
     sim.set_flow(&mixed);
     // What the pressure solver left of both, with their weights.
-    assert!(ops::max_divergence(sim.velocity(), sim.grid.spacing) < 1.4 * left, "{left}");
+    assert!(ops::max_divergence(sim.flow.velocity(), sim.flow.grid.spacing) < 1.4 * left, "{left}");
     sim.set_flow(&first);
     assert!(sim.flow() == first, "what was recorded can be put back");
 }

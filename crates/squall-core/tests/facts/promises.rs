@@ -12,14 +12,20 @@ const SPLITTINGS: [Splitting; 4] =
     [Splitting::LaggedPressure, Splitting::Reflection, Splitting::Plain, Splitting::Paper];
 
 /// A stirred box with one substance: random velocities of about `speed`.
-fn stirred<const D: usize>(grid: Grid<D>, options: Options, viscosity: f64, speed: f64, seed: u64) -> StableFluids<D> {
+fn stirred<const D: usize>(
+    grid: Grid<D>,
+    options: Options<D>,
+    viscosity: f64,
+    speed: f64,
+    seed: u64,
+) -> StableFluids<D> {
     let mut sim = StableFluids::new(grid, options).unwrap();
-    sim.viscosity = viscosity;
+    sim.flow.viscosity = viscosity;
     let mut random = Random::new(seed);
     let mut ink = Substance::new(&grid, "ink").unwrap();
     random.fill(&mut ink.field);
     ink.diffusion = viscosity;
-    sim.substances.push(ink);
+    sim.flow.substances.push(ink);
     for a in 0..D {
         sim.set_velocity_component(a, |u| {
             random.fill(u);
@@ -55,7 +61,7 @@ fn no_time_step_speed_or_viscosity_makes_the_simulation_blow_up() {
                             };
                             let report = sim.step(dt).unwrap_or_else(|e| panic!("{}: {e}", what()));
                             // Ink starts between -1 and 1 and the sides bring 0: nothing may ever lie beyond.
-                            let ink = ops::max_abs(&sim.substances[0].field);
+                            let ink = ops::max_abs(&sim.flow.substances[0].field);
                             assert!(ink <= 1.0 + 1e-5, "{}: ink {ink}", what());
                             // Once the first steps have settled the field, speed stays of the size it started with.
                             most = most.min(report.max_speed.max(speed));
@@ -98,7 +104,7 @@ fn vortices_on_open_sides_do_not_feed_themselves() {
     let mut sim = StableFluids::new(grid, Options::default()).unwrap();
     for (x, y, speed) in [(0.02, 0.385, 1.1), (0.98, 0.365, -1.1)] {
         let inside = move |p: [f64; 2]| ((p[0] - x).abs() - 0.025).max((p[1] - y).abs() - 0.02);
-        sim.sources.push(Box::new(Emitter {
+        sim.flow.sources.push(Box::new(Emitter {
             region: Region::new(&grid, 0.015, inside),
             supply: Vec::new(),
             velocity: Some([speed, 0.0]),
@@ -106,9 +112,9 @@ fn vortices_on_open_sides_do_not_feed_themselves() {
         }));
     }
     let field = NoiseField::swirls(&grid, 0.08, 0.25, 3);
-    sim.forces.push(Box::new(Noise { field, strength: 0.25, substance: None }));
+    sim.flow.forces.push(Box::new(Noise { field, strength: 0.25, substance: None }));
     let mut fastest: f64 = 0.0;
-    while sim.clock().time < 6.0 {
+    while sim.flow.clock().time < 6.0 {
         let dt = (2.0 / sim.cells_per_second().max(1.0)).min(1.0 / 30.0);
         fastest = fastest.max(sim.step(dt).unwrap().max_speed);
     }
@@ -118,20 +124,20 @@ fn vortices_on_open_sides_do_not_feed_themselves() {
 }
 
 /// A small plume with everything that a step can contain.
-fn plume<const D: usize>(cells: [usize; D], options: Options) -> StableFluids<D> {
+fn plume<const D: usize>(cells: [usize; D], options: Options<D>) -> StableFluids<D> {
     let mut axes = [Axis::Bounded { lo: Side::Slip, hi: Side::Slip }; D];
     axes[1] = Axis::Bounded { lo: Side::STICKY, hi: Side::Open };
     let grid = Grid::new(cells, cells.map(|n| n as f64 / cells[0] as f64), axes);
     let mut sim = StableFluids::new(grid, options).unwrap();
-    sim.viscosity = 1e-4;
+    sim.flow.viscosity = 1e-4;
     let mut heat = Substance::new(&grid, "heat").unwrap();
     heat.field.set_from(&grid, |p| (-50.0 * ((p[0] - 0.45f64).powi(2) + (p[1] - 0.2).powi(2))).exp());
     heat.diffusion = 1e-4;
     heat.dissipation = 0.1;
-    sim.substances.push(heat);
-    sim.forces.push(Box::new(Buoyancy { substance: 0, strength: 5.0, ambient: 0.0 }));
+    sim.flow.substances.push(heat);
+    sim.flow.forces.push(Box::new(Buoyancy { substance: 0, strength: 5.0, ambient: 0.0 }));
     let field = NoiseField::swirls(&grid, 0.2, 0.25, 3);
-    sim.forces.push(Box::new(Noise { field, strength: 1.0, substance: Some(0) }));
+    sim.flow.forces.push(Box::new(Noise { field, strength: 1.0, substance: Some(0) }));
     sim
 }
 
@@ -160,8 +166,8 @@ fn any_number_of_threads_gives_the_same_bits() {
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let options = Options { splitting, ..Options::default() };
-                let (mut flat, mut solid) = (plume([160, 130], options), plume([40, 33, 29], options));
+                let mut flat = plume([160, 130], Options { splitting, ..Options::default() });
+                let mut solid = plume([40, 33, 29], Options { splitting, ..Options::default() });
                 let mut reports = Vec::new();
                 for _ in 0..20 {
                     reports.push(flat.step(0.03).unwrap().energy.to_bits());
@@ -203,11 +209,13 @@ fn a_restored_state_goes_on_exactly_where_it_was_saved() {
     }
     for splitting in SPLITTINGS {
         for advect_with in [AdvectWith::Face, AdvectWith::Cell] {
-            let options = Options { splitting, advect_with, ..Options::default() };
+            let options = Options { splitting, ..Options::default() };
             let mut whole = plume([30, 41], options);
+            whole.advect_with = advect_with;
             (0..7).for_each(|k| drop(whole.step(0.02 + 0.01 * f64::from(k % 3)).unwrap()));
             let saved = bits(&mut whole);
             let mut resumed = plume([30, 41], options);
+            resumed.advect_with = advect_with;
             resumed.start().unwrap();
             resumed.visit_state(&mut Restore(saved.into_iter()));
             for _ in 0..7 {
@@ -239,7 +247,7 @@ fn a_value_that_stops_being_finite_is_found_in_the_step_it_happens() {
             1.0,
             1,
         );
-        sim.forces.push(Box::new(Poison(0, poison)));
+        sim.flow.forces.push(Box::new(Poison(0, poison)));
         assert!(sim.step(0.01).is_ok() && sim.step(0.01).is_ok());
         let StepError::NotFinite(error) = sim.step(0.01).unwrap_err() else { panic!("not finite") };
         assert_eq!(error.step, 2);
@@ -249,7 +257,7 @@ fn a_value_that_stops_being_finite_is_found_in_the_step_it_happens() {
     // And in a substance.
     let mut sim = stirred(Grid::<2>::periodic([16, 16]), Options::default(), 0.0, 1.0, 1);
     sim.step(0.01).unwrap();
-    sim.substances[0].field.set([3, 3], f32::NAN);
+    sim.flow.substances[0].field.set([3, 3], f32::NAN);
     let StepError::NotFinite(error) = sim.step(0.01).unwrap_err() else { panic!("not finite") };
     assert_eq!(error.field, "ink");
 }
@@ -257,13 +265,13 @@ fn a_value_that_stops_being_finite_is_found_in_the_step_it_happens() {
 #[test]
 fn a_mirror_image_stays_a_mirror_image() {
     let mut sim = plume([48, 48], Options::default());
-    sim.forces.truncate(1);
-    let grid = sim.grid;
-    sim.substances[0].field.set_from(&grid, |p| (-50.0 * ((p[0] - 0.5f64).powi(2) + (p[1] - 0.2).powi(2))).exp());
+    sim.flow.forces.truncate(1);
+    let grid = sim.flow.grid;
+    sim.flow.substances[0].field.set_from(&grid, |p| (-50.0 * ((p[0] - 0.5f64).powi(2) + (p[1] - 0.2).powi(2))).exp());
     for _ in 0..60 {
         sim.step(0.03).unwrap();
     }
-    let heat = &sim.substances[0].field;
+    let heat = &sim.flow.substances[0].field;
     let most = ops::max_abs(heat);
     for y in 0..48 {
         for x in 0..24 {

@@ -30,19 +30,19 @@ fn unbounded<const D: usize>(h: f64) -> Grid<D> {
 
 fn plume<const D: usize>(grid: Grid<D>, center: [f64; D], options: Options<D>) -> Smoke<D> {
     let mut sim = Smoke::new(grid, options).unwrap();
-    let smoke = sim.add_substance("density", 0.0).unwrap();
-    let heat = sim.add_substance("temperature", 0.0).unwrap();
+    let smoke = sim.flow.add_substance("density", 0.0).unwrap();
+    let heat = sim.flow.add_substance("temperature", 0.0).unwrap();
     let mut source = ShapedSource::new(Box::new(Ball(center, 0.12)));
     source.supply = vec![(smoke, Supply::Hold(1.0)), (heat, Supply::Hold(1.0))];
-    sim.sources.push(Box::new(source));
-    sim.forces.push(Box::new(Buoyancy { substance: heat, strength: 3.0, ambient: 0.0 }));
+    sim.flow.sources.push(Box::new(source));
+    sim.flow.forces.push(Box::new(Buoyancy { substance: heat, strength: 3.0, ambient: 0.0 }));
     sim
 }
 
 fn run<const D: usize>(sim: &mut Smoke<D>, until: f64) -> Vec<squall_core::StepReport> {
     let mut reports = Vec::new();
-    while sim.clock().time < until - 1e-9 {
-        let dt = squall_core::clock::next_dt(until - sim.clock().time, sim.longest_step(2.0).min(1.0 / 24.0));
+    while sim.flow.clock().time < until - 1e-9 {
+        let dt = squall_core::clock::next_dt(until - sim.flow.clock().time, sim.longest_step(2.0).min(1.0 / 24.0));
         reports.push(sim.step(dt).unwrap());
     }
     reports
@@ -50,19 +50,19 @@ fn run<const D: usize>(sim: &mut Smoke<D>, until: f64) -> Vec<squall_core::StepR
 
 /// Mass and centre of mass of a substance.
 fn moments<const D: usize>(sim: &Smoke<D>, s: usize) -> (f64, [f64; D]) {
-    let field = &sim.substances[s].field;
+    let field = &sim.flow.substances[s].field;
     let (mut mass, mut moment) = (0.0, [0.0; D]);
     for r in 0..field.layout().rows() {
         let row = field.layout().row(r);
         for (x, &v) in field.row(row).iter().enumerate() {
             let mut i = row.index;
             i[0] += x as isize;
-            let p = sim.grid.position(squall_core::At::Center, i);
+            let p = sim.flow.grid.position(squall_core::At::Center, i);
             mass += v as f64;
             (0..D).for_each(|a| moment[a] += v as f64 * p[a]);
         }
     }
-    (mass * sim.grid.cell_volume(), moment.map(|m| m / mass.max(1e-300)))
+    (mass * sim.flow.grid.cell_volume(), moment.map(|m| m / mass.max(1e-300)))
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_plume_without_bounds_rises_as_in_a_box_that_is_large_enough() {
         let ((free_mass, free_center), (mass, center)) = (moments(&free, 0), moments(&boxed, 0));
         println!(
             "{splitting:?}: {free_mass} {free_center:?} / {mass} {center:?}; cells {}",
-            free.layout().cell_count()
+            free.flow.layout().cell_count()
         );
         println!(
             "iterations {:?}, divergence {:?}",
@@ -93,10 +93,10 @@ fn a_plume_without_bounds_rises_as_in_a_box_that_is_large_enough() {
 
 /// The box that all tiles of a plume lie in.
 fn box_around(free: &Smoke<3>) -> Grid<3> {
-    let coords = free.layout().as_tiles().unwrap().coords();
+    let coords = free.flow.layout().as_tiles().unwrap().coords();
     let low: [i32; 3] = std::array::from_fn(|a| coords.iter().map(|c| c[a]).min().unwrap());
     let high: [i32; 3] = std::array::from_fn(|a| coords.iter().map(|c| c[a]).max().unwrap());
-    let h = free.grid.spacing[0];
+    let h = free.flow.grid.spacing[0];
     let cells = std::array::from_fn(|a| 16 * (high[a] - low[a] + 1) as usize);
     Grid { origin: low.map(|l| 16.0 * h * l as f64), spacing: [h; 3], ..Grid::walled(cells, Side::Open) }
 }
@@ -111,7 +111,7 @@ fn a_plume_without_bounds_rises_as_in_the_box_that_it_fills() {
         run(&mut free, until);
         let (mass, center) = moments(&free, 0);
         let grid = box_around(&free);
-        let share = free.layout().cell_count() as f64 / grid.cells.iter().product::<usize>() as f64;
+        let share = free.flow.layout().cell_count() as f64 / grid.cells.iter().product::<usize>() as f64;
         let mut boxed = plume(grid, [0.0; 3], Options::default());
         run(&mut boxed, until);
         let (box_mass, box_center) = moments(&boxed, 0);
@@ -120,7 +120,7 @@ fn a_plume_without_bounds_rises_as_in_the_box_that_it_fills() {
         let change = |a: f64, b: f64| 100.0 * (a / b - 1.0);
         println!(
             "buffer {buffer}: {} tiles, {:.0} % of their box; mass {:+.2} %, height {:+.2} % of the box's; {:+.2} %, {:+.2} % of a wide box's",
-            free.layout().cell_count() / 4096,
+            free.flow.layout().cell_count() / 4096,
             100.0 * share,
             change(mass, box_mass),
             change(center[1], box_center[1]),
@@ -145,10 +145,10 @@ fn wind_past_a_sticky_cylinder_stays_calm() {
     for boundary in [Boundary::CutCells, Boundary::Cells] {
         let grid = Grid::<2>::new(cells, cells.map(|n| n as f64 / d as f64), [flow, walls]);
         let mut sim = Smoke::new(grid, Options::default()).unwrap();
-        sim.viscosity = 0.01;
+        sim.flow.viscosity = 0.01;
         let cylinder = Obstacle { friction: 1.0, ..Obstacle::new("cylinder", Box::new(Ball([3.0, 3.03], 0.5))) };
-        sim.set_obstacles(vec![cylinder], boundary).unwrap();
-        sim.set_velocity_component(0, |u| u.fill(1.0));
+        sim.flow.set_obstacles(vec![cylinder], boundary).unwrap();
+        sim.flow.set_velocity(|a, u| u.fill(if a == 0 { 1.0 } else { 0.0 }));
         let reports = run(&mut sim, 20.0);
         // Ideal flow past a cylinder has twice the speed of the wind at its sides; a sticky one slows it.
         let fastest = reports[reports.len() / 2..].iter().map(|r| r.max_speed).fold(0.0, f64::max);
@@ -160,10 +160,10 @@ fn wind_past_a_sticky_cylinder_stays_calm() {
 /// Heat or weight in the middle of still air, for one second; how far its centre moved upwards.
 fn moved_up<const D: usize>(grid: Grid<D>, center: [f64; D], strength: f32) -> (f64, f64) {
     let mut sim = plume(grid, center, Options::default());
-    sim.forces.clear();
-    sim.forces.push(Box::new(Buoyancy { substance: 1, strength, ambient: 0.0 }));
+    sim.flow.forces.clear();
+    sim.flow.forces.push(Box::new(Buoyancy { substance: 1, strength, ambient: 0.0 }));
     run(&mut sim, 0.05);
-    sim.sources.clear();
+    sim.flow.sources.clear();
     let reports = run(&mut sim, 1.0);
     (moments(&sim, 0).1[1] - center[1], reports.last().unwrap().max_speed)
 }
@@ -189,7 +189,7 @@ fn hot_smoke_rises_heavy_smoke_falls_and_neutral_smoke_stays() {
 fn looks_do_not_depend_on_the_number_of_steps() {
     let at = |dt: f64| {
         let mut sim = plume(unbounded::<2>(1.0 / 32.0), [0.0; 2], Options::default());
-        sim.substances[1].dissipation = 0.5;
+        sim.flow.substances[1].dissipation = 0.5;
         for _ in 0..(1.0 / dt).round() as usize {
             sim.step(dt).unwrap();
         }
@@ -213,7 +213,7 @@ fn a_symmetric_plume_stays_symmetric() {
         for _ in 0..100 {
             sim.step(1.0 / 60.0).unwrap();
         }
-        let density = &sim.substances[0].field;
+        let density = &sim.flow.substances[0].field;
         // The cell whose lower corner is the origin of coordinates.
         let zero = (-grid.origin[0] * 32.0).round() as isize;
         let mut worst: f32 = 0.0;
@@ -235,8 +235,8 @@ fn far_away_everything_is_the_same() {
         let mut sim = plume(unbounded::<2>(1.0 / 32.0), [tiles, -tiles], Options::default());
         run(&mut sim, 0.5);
         let mut values = Vec::new();
-        sim.substances[0].field.copy_to(&mut values);
-        (values, sim.layout().cell_count())
+        sim.flow.substances[0].field.copy_to(&mut values);
+        (values, sim.flow.layout().cell_count())
     };
     let ((here, cells), (there, cells_there)) = (result(0.0), result(1000.0));
     assert_eq!(cells, cells_there);
@@ -248,28 +248,32 @@ fn far_away_everything_is_the_same() {
 fn smoke_that_drifts_away_with_the_wind_takes_its_grid_along() {
     let options = Options { wind: [4.0, 0.0], ..Options::default() };
     let mut sim = plume(unbounded::<2>(1.0 / 16.0), [0.0; 2], options);
-    sim.forces.clear();
+    sim.flow.forces.clear();
     run(&mut sim, 0.1);
-    sim.sources.clear();
-    let near = sim.layout().cell_count();
+    sim.flow.sources.clear();
+    let near = sim.flow.layout().cell_count();
     run(&mut sim, 16.0);
     let (mass, center) = moments(&sim, 0);
     assert!(mass > 0.0);
     assert!((center[0] - 64.0).abs() < 1.0, "the puff is at {center:?}, a thousand cells away");
-    assert!(sim.layout().cell_count() <= 2 * near, "{} cells, {near} at the start", sim.layout().cell_count());
+    assert!(
+        sim.flow.layout().cell_count() <= 2 * near,
+        "{} cells, {near} at the start",
+        sim.flow.layout().cell_count()
+    );
 }
 
 #[test]
 fn tiles_come_and_go_and_none_are_left_over_after_ten_thousand_steps() {
     let mut sim = plume(unbounded::<2>(1.0 / 16.0), [0.0; 2], Options::default());
-    let source = sim.sources.pop().unwrap();
-    sim.sources.push(Box::new(squall_core::force::During { effect: source, from: 0.0, to: 0.5 }));
-    sim.substances.iter_mut().for_each(|s| s.dissipation = 4.0);
+    let source = sim.flow.sources.pop().unwrap();
+    sim.flow.sources.push(Box::new(squall_core::force::During { effect: source, from: 0.0, to: 0.5 }));
+    sim.flow.substances.iter_mut().for_each(|s| s.dissipation = 4.0);
     let mut most = 0;
     for step in 0..10_000 {
         sim.step(0.02).unwrap();
-        most = most.max(sim.layout().cell_count());
-        assert!(step < 500 || sim.layout().cell_count() == 32 * 32, "step {step}: one tile is enough for nothing");
+        most = most.max(sim.flow.layout().cell_count());
+        assert!(step < 500 || sim.flow.layout().cell_count() == 32 * 32, "step {step}: one tile is enough for nothing");
     }
     assert!(most >= 4 * 32 * 32);
 }
@@ -277,11 +281,11 @@ fn tiles_come_and_go_and_none_are_left_over_after_ten_thousand_steps() {
 #[test]
 fn a_uniform_wind_stays_as_it_is() {
     let mut sim = plume(unbounded::<3>(0.1), [0.0; 3], Options { wind: [1.0, -0.5, 0.25], ..Options::default() });
-    sim.forces.clear();
+    sim.flow.forces.clear();
     run(&mut sim, 1.0);
     for (a, wind) in [1.0, -0.5, 0.25].into_iter().enumerate() {
         let mut values = Vec::new();
-        sim.velocity()[a].copy_to(&mut values);
+        sim.flow.velocity()[a].copy_to(&mut values);
         let worst = values.iter().map(|v| (v - wind).abs()).fold(0.0, f32::max);
         assert!(worst < 1e-5, "component {a} differs by {worst}");
     }
@@ -289,7 +293,7 @@ fn a_uniform_wind_stays_as_it_is() {
 
 fn fingerprint<const D: usize>(sim: &Smoke<D>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for field in sim.velocity().iter().chain(sim.substances.iter().map(|s| &s.field)) {
+    for field in sim.flow.velocity().iter().chain(sim.flow.substances.iter().map(|s| &s.field)) {
         let mut values = Vec::new();
         field.copy_to(&mut values);
         for v in values {
@@ -356,7 +360,7 @@ fn jets_through_open_sides_do_not_feed_themselves() {
     grid.axes = [Axis::Bounded { lo: Side::Open, hi: Side::Open }, Axis::Bounded { lo: Side::Slip, hi: Side::Open }];
     for splitting in [Splitting::LaggedPressure, Splitting::Reflection, Splitting::Plain] {
         let mut sim = plume(grid, [0.4, 0.1], Options { splitting, ..Options::default() });
-        sim.substances[1].dissipation = 1.7;
+        sim.flow.substances[1].dissipation = 1.7;
         let fastest = |reports: Vec<squall_core::StepReport>| reports.iter().map(|r| r.max_speed).fold(0.0, f64::max);
         let early = fastest(run(&mut sim, 1.5));
         let late = fastest(run(&mut sim, 7.0));

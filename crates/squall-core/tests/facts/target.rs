@@ -115,8 +115,8 @@ fn a_smooth_wave_is_carried_with_second_order() {
 fn smoke_of(n: usize, from: &Strokes) -> (TargetSmoke<2>, usize) {
     let grid = Grid::<2>::walled([n, n], Side::Slip);
     let mut sim = TargetSmoke::new(grid, Options::default()).unwrap();
-    let substance = sim.add_substance("smoke").unwrap();
-    sim.substances[substance].field = from.draw(&grid);
+    let substance = sim.flow.add_substance("smoke", 0.0).unwrap();
+    sim.flow.substances[substance].field = from.draw(&grid);
     let id = sim.guide(substance).unwrap();
     (sim, id)
 }
@@ -141,13 +141,13 @@ const PAPER: Parameters = Parameters {
 
 /// Runs to a time by steps as long as allowed. The largest change of mass, relative, and the range of densities.
 fn run<const D: usize>(sim: &mut TargetSmoke<D>, until: f64) -> (f64, [f32; 2]) {
-    let mass = sim.mass()[0];
+    let mass = sim.flow.mass()[0];
     let (mut drift, mut all): (f64, _) = (0.0, [f32::INFINITY, f32::NEG_INFINITY]);
     while sim.time() < until - 1e-9 {
         let dt = next_dt(until - sim.time(), sim.longest_step(0.8).min(1.0 / 30.0));
         let report = sim.step(dt).unwrap();
         drift = drift.max((report.mass[0] / mass - 1.0).abs());
-        let [low, high] = range(&sim.substances[0].field);
+        let [low, high] = range(&sim.flow.substances[0].field);
         all = [all[0].min(low), all[1].max(high)];
     }
     (drift, all)
@@ -156,10 +156,10 @@ fn run<const D: usize>(sim: &mut TargetSmoke<D>, until: f64) -> (f64, [f32; 2]) 
 #[test]
 fn psi_becomes_omega_with_the_parameters_of_the_paper() {
     let (mut sim, id) = smoke_of(64, &Strokes::psi());
-    let goal = Strokes::omega().draw(&sim.grid);
+    let goal = Strokes::omega().draw(&sim.flow.grid);
     use_parameters(&mut sim, id, PAPER, goal, 3.0);
     run(&mut sim, 0.3);
-    let lively = sim.energy();
+    let lively = sim.flow.energy();
     let (drift, [low, high]) = run(&mut sim, 3.0);
     let m = sim.metrics()[0];
     assert!(m.peaks_match, "ratio of peaks {}", m.peak_ratio);
@@ -167,7 +167,7 @@ fn psi_becomes_omega_with_the_parameters_of_the_paper() {
     assert!(drift <= 1e-6, "mass changed by {drift:e}");
     // Without gathering a flow only rearranges densities: 0 to 1, up to rounding.
     assert!(low >= 0.0 && high <= 1.0 + 1e-5, "densities from {low} to {high}");
-    assert!(sim.energy() < 0.25 * lively, "the flow settles: energy {} after {lively}", sim.energy());
+    assert!(sim.flow.energy() < 0.25 * lively, "the flow settles: energy {} after {lively}", sim.flow.energy());
 }
 
 #[test]
@@ -183,8 +183,8 @@ fn suggested_parameters_bring_shapes_to_their_targets() {
     ];
     for (name, n, from, to, most) in cases {
         let (mut sim, id) = smoke_of(n, &from);
-        let goal = to.draw(&sim.grid);
-        let p = suggest(&sim.grid, &sim.substances[0].field, &goal).unwrap();
+        let goal = to.draw(&sim.flow.grid);
+        let p = suggest(&sim.flow.grid, &sim.flow.substances[0].field, &goal).unwrap();
         use_parameters(&mut sim, id, p, goal, 100.0);
         let bound = 1f32.max(sim.metrics()[0].peak_ratio as f32);
         let (drift, [low, high]) = run(&mut sim, 1.5 * p.duration);
@@ -199,7 +199,7 @@ fn suggested_parameters_bring_shapes_to_their_targets() {
 #[test]
 fn smoke_that_is_its_own_target_stays_put() {
     let (mut sim, id) = smoke_of(64, &Strokes::psi());
-    let goal = Strokes::psi().draw(&sim.grid);
+    let goal = Strokes::psi().draw(&sim.flow.grid);
     use_parameters(&mut sim, id, Parameters { gathering: 2e-3, ..PAPER }, goal, 3.0);
     run(&mut sim, 3.0);
     let m = sim.metrics()[0];
@@ -238,18 +238,18 @@ fn extreme_targets_and_parameters_stay_sane() {
         ] {
             for all_ones in [false, true] {
                 let (mut sim, id) = smoke_of(n, &Strokes::disc([0.4, 0.5], 0.3));
-                let mut goal = Strokes::disc([0.6, 0.5], 0.3).draw(&sim.grid);
+                let mut goal = Strokes::disc([0.6, 0.5], 0.3).draw(&sim.flow.grid);
                 if all_ones {
                     goal.fill(1.0);
                 }
                 let p = Parameters { smoothing: Smoothing::constant(sigma), drive, damping, gathering, duration: 1.0 };
                 use_parameters(&mut sim, id, p, goal, 1.0);
                 let what = format!("{n} cells, sigma {sigma}, {drive} {damping} {gathering}, ones {all_ones}");
-                let mass = sim.mass()[0];
+                let mass = sim.flow.mass()[0];
                 for _ in 0..10 {
                     // A step of any length is carried out or refused.
                     let Ok(report) = sim.step(0.01) else { break };
-                    let [low, high] = range(&sim.substances[0].field);
+                    let [low, high] = range(&sim.flow.substances[0].field);
                     assert!(low >= 0.0 && high.is_finite(), "{what}: {low} {high}");
                     assert!((report.mass[0] - mass).abs() <= 1e-5 * mass, "{what}: mass {} of {mass}", report.mass[0]);
                 }
@@ -265,7 +265,7 @@ fn matching_by_area_gives_the_target_the_density_of_the_smoke() {
         let ratio = |matching| {
             let (mut sim, id) = smoke_of(128, &Strokes::disc([0.5, 0.5], 0.17));
             sim.set_matching(id, matching).unwrap();
-            let goal = Strokes::ring([0.5, 0.5], 0.3, width).draw(&sim.grid);
+            let goal = Strokes::ring([0.5, 0.5], 0.3, width).draw(&sim.flow.grid);
             use_parameters(&mut sim, id, PAPER, goal, 10.0);
             sim.metrics()[0]
         };
@@ -284,7 +284,7 @@ fn several_targets_are_reached_one_after_the_other() {
     sim.guided_mut()[id].drive = Track::constant([3.0]);
     sim.guided_mut()[id].gathering = Track::constant([6e-3]);
     for (k, shape) in shapes.iter().enumerate() {
-        let goal = shape.draw(&sim.grid);
+        let goal = shape.draw(&sim.flow.grid);
         let mut target = Target::new(4.0 * (k + 1) as f64, Box::new(goal), 0.0);
         target.smoothing = Smoothing { begin: 0.1, end: 0.02, over: 2.4 };
         sim.add_target(id, target).unwrap();
@@ -304,16 +304,16 @@ fn smoke_is_free_again_when_the_drive_has_faded() {
         let keys = vec![Key { time: 0.5, value: [from] }, Key { time: 1.0, value: [0.0] }];
         Track::new(keys, Interpolation::Linear, Default::default()).unwrap()
     };
-    let goal = Strokes::omega().draw(&sim.grid);
+    let goal = Strokes::omega().draw(&sim.flow.grid);
     use_parameters(&mut sim, id, PAPER, goal, 1.0);
     sim.damping = fade(3.0);
     (sim.guided_mut()[id].drive, sim.guided_mut()[id].gathering) = (fade(1.5), fade(2e-3));
-    sim.forces.push(Box::new(Buoyancy { substance: 0, strength: 2.0, ambient: 0.0 }));
+    sim.flow.forces.push(Box::new(Buoyancy { substance: 0, strength: 2.0, ambient: 0.0 }));
     run(&mut sim, 0.5);
     let held = sim.metrics()[0].raw_error;
     let height = |sim: &TargetSmoke<2>| {
-        let mut moment = sim.substances[0].field.clone();
-        let rho = sim.substances[0].field.clone();
+        let mut moment = sim.flow.substances[0].field.clone();
+        let rho = sim.flow.substances[0].field.clone();
         moment.par_rows(|row, out| out.iter_mut().for_each(|v| *v *= row.index[1] as f32));
         ops::sum(&moment) / ops::sum(&rho)
     };
@@ -330,8 +330,8 @@ fn two_smokes_in_one_flow_each_go_to_their_own_target() {
     let mut sim = TargetSmoke::new(grid, Options::default()).unwrap();
     sim.damping = Track::constant([6.0]);
     for (name, from, to) in [("left", [0.3, 0.3], [0.3, 0.7]), ("right", [0.7, 0.7], [0.7, 0.3])] {
-        let s = sim.add_substance(name).unwrap();
-        sim.substances[s].field = Strokes::disc(from, 0.12).draw(&grid);
+        let s = sim.flow.add_substance(name, 0.0).unwrap();
+        sim.flow.substances[s].field = Strokes::disc(from, 0.12).draw(&grid);
         let id = sim.guide(s).unwrap();
         let goal = Strokes::disc(to, 0.12).draw(&grid);
         let mut target = Target::new(4.0, Box::new(goal), 0.0);
@@ -354,7 +354,7 @@ fn a_moving_target_is_followed_and_a_target_can_be_replaced() {
     run(&mut sim, 3.0);
     let m = sim.metrics()[0];
     assert!(m.raw_error < 0.3, "it has moved along by two radii: {}", m.raw_error);
-    let goal = Strokes::disc([0.6, 0.3], 0.15).draw(&sim.grid);
+    let goal = Strokes::disc([0.6, 0.3], 0.15).draw(&sim.flow.grid);
     sim.set_target(id, 0, Target::new(9.0, Box::new(goal), 0.08)).unwrap();
     run(&mut sim, 6.0);
     let m = sim.metrics()[0];
@@ -365,14 +365,14 @@ fn a_moving_target_is_followed_and_a_target_can_be_replaced() {
 fn a_ball_becomes_a_ring_in_three_dimensions() {
     let grid = Grid::<3>::walled([32, 32, 32], Side::Slip);
     let mut sim = TargetSmoke::new(grid, Options::default()).unwrap();
-    let s = sim.add_substance("smoke").unwrap();
+    let s = sim.flow.add_substance("smoke", 0.0).unwrap();
     let ball = |p: [f64; 3]| p.iter().map(|x| (x - 0.5) * (x - 0.5)).sum::<f64>().sqrt() - 0.25;
     let ring = |p: [f64; 3]| ((p[0] - 0.5).hypot(p[1] - 0.5) - 0.3).hypot(p[2] - 0.5) - 0.11;
     let soft = |d: f64| (0.5 - 32.0 * d).clamp(0.0, 1.0);
-    sim.substances[s].field.set_from(&grid, |p| soft(ball(p)));
-    let mut goal = sim.substances[s].field.clone();
+    sim.flow.substances[s].field.set_from(&grid, |p| soft(ball(p)));
+    let mut goal = sim.flow.substances[s].field.clone();
     goal.set_from(&grid, |p| soft(ring(p)));
-    let p = suggest(&grid, &sim.substances[s].field, &goal).unwrap();
+    let p = suggest(&grid, &sim.flow.substances[s].field, &goal).unwrap();
     let id = sim.guide(s).unwrap();
     sim.damping = Track::constant([p.damping]);
     sim.guided_mut()[id].drive = Track::constant([p.drive]);
@@ -389,16 +389,16 @@ fn a_swapped_scene_gives_the_swapped_result() {
     let mirror = |v: Vec<f32>| -> Vec<f32> { (0..64 * 64).map(|i| v[i % 64 * 64 + i / 64]).collect() };
     let run_one = |swap: bool| {
         let (mut sim, id) = smoke_of(64, &Strokes::psi());
-        let mut goal = Strokes::omega().draw(&sim.grid);
+        let mut goal = Strokes::omega().draw(&sim.flow.grid);
         if swap {
-            let start = mirror(values(&sim.substances[0].field));
-            sim.substances[0].field.copy_from(&start);
+            let start = mirror(values(&sim.flow.substances[0].field));
+            sim.flow.substances[0].field.copy_from(&start);
             let turned = mirror(values(&goal));
             goal.copy_from(&turned);
         }
         use_parameters(&mut sim, id, PAPER, goal, 3.0);
         run(&mut sim, 0.4);
-        values(&sim.substances[0].field)
+        values(&sim.flow.substances[0].field)
     };
     let (plain, swapped) = (run_one(false), mirror(run_one(true)));
     let mass: f32 = plain.iter().sum();
@@ -447,9 +447,9 @@ fn busy() -> TargetSmoke<2> {
     let ball = Sphere { center: [0.2, 0.5], radius: 0.08 };
     let motion = Motion { velocity: [0.5, 0.1], ..Motion::default() };
     let ball = Obstacle::new("ball", Box::new(Moving::new(ball, motion)));
-    sim.set_obstacles(vec![ball], Boundary::CutCells).unwrap();
+    sim.flow.set_obstacles(vec![ball], Boundary::CutCells).unwrap();
     for (time, shape) in [(0.08, Strokes::omega()), (1.0, Strokes::cross())] {
-        let mut target = Target::new(time, Box::new(shape.draw(&sim.grid)), 0.0);
+        let mut target = Target::new(time, Box::new(shape.draw(&sim.flow.grid)), 0.0);
         target.smoothing = Smoothing { begin: 0.08, end: 0.03, over: 0.2 };
         sim.add_target(id, target).unwrap();
     }
@@ -486,13 +486,14 @@ fn any_number_of_threads_and_any_interruption_give_the_same_bits() {
 fn smoke_goes_around_a_solid_and_none_is_lost() {
     let (mut sim, id) = smoke_of(64, &Strokes::disc([0.25, 0.5], 0.14));
     let wall = Sphere { center: [0.5, 0.5], radius: 0.1 };
-    sim.set_obstacles(vec![Obstacle::new("ball", Box::new(wall))], Boundary::CutCells).unwrap();
-    let goal = Strokes::disc([0.72, 0.5], 0.2).draw(&sim.grid);
-    let p = suggest(&sim.grid, &sim.substances[0].field, &goal).unwrap();
+    sim.flow.set_obstacles(vec![Obstacle::new("ball", Box::new(wall))], Boundary::CutCells).unwrap();
+    let goal = Strokes::disc([0.72, 0.5], 0.2).draw(&sim.flow.grid);
+    let p = suggest(&sim.flow.grid, &sim.flow.substances[0].field, &goal).unwrap();
     use_parameters(&mut sim, id, p, goal, 4.0);
     let (drift, [low, _]) = run(&mut sim, 5.0);
     let m = sim.metrics()[0];
-    let inside = sim.solids().unwrap().sum_inside(&sim.substances[0].field, 0.0) / ops::sum(&sim.substances[0].field);
+    let inside = sim.flow.solids().unwrap().sum_inside(&sim.flow.substances[0].field, 0.0)
+        / ops::sum(&sim.flow.substances[0].field);
     // What an iterative solver leaves of the divergence acts like rounding does, only larger.
     assert!(drift <= 1e-4 && low >= 0.0, "mass changed by {drift:e}, lowest {low}");
     assert!(inside.abs() < 1e-6, "{inside} of the smoke is inside of the solid");

@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use crate::common::values;
-use squall_core::advect::{Advection, Flow};
+use squall_core::advect::{Advection, Flow, MapScratch};
 use squall_core::force::Buoyancy;
 use squall_core::model::stable_fluids::{Options, StableFluids};
 use squall_core::model::{Smoke, smoke};
@@ -41,6 +41,12 @@ fn weights_add_up_to_one_and_their_squares_to_a_half_at_all_times() {
     }
 }
 
+/// Moves coordinates with scratch of their own.
+fn advect<const D: usize>(texture: &mut TextureCoordinates<D>, flow: Flow<D>, time: f64, dt: f64) {
+    let mut scratch = MapScratch::new(flow.velocity[0].layout(), Advection::MacCormack).unwrap();
+    texture.advect(flow, time, dt, &mut scratch);
+}
+
 #[test]
 fn a_uniform_flow_displaces_each_set_by_its_age_to_rounding_wherever_resets_fall() {
     let grid = Grid::<2>::new([24, 16], [1.5, 1.0], [Axis::Periodic; 2]);
@@ -50,7 +56,7 @@ fn a_uniform_flow_displaces_each_set_by_its_age_to_rounding_wherever_resets_fall
     let mut texture = TextureCoordinates::new(&grid, &Layout::dense(grid.cells), period).unwrap();
     let (mut time, dt) = (0.0, 0.07);
     for step in 0..60 {
-        texture.carry(flow(&grid, &u), time, dt).unwrap();
+        advect(&mut texture, flow(&grid, &u), time, dt);
         time += dt;
         for (k, age) in texture.ages(time).into_iter().enumerate() {
             // Before its first turn a set is as old as the run.
@@ -73,7 +79,7 @@ fn a_reset_that_falls_on_the_end_of_a_step_is_never_missed() {
     let mut texture = TextureCoordinates::new(&grid, &Layout::dense(grid.cells), 0.3).unwrap();
     for step in 0..200 {
         let time = step as f64 * 0.1;
-        texture.carry(flow(&grid, &u), time, (step + 1) as f64 * 0.1 - time).unwrap();
+        advect(&mut texture, flow(&grid, &u), time, (step + 1) as f64 * 0.1 - time);
         for k in 0..3 {
             // No set is ever older than its period.
             assert!(ops::max_abs(&texture.set(k)[0]) < 0.1 * 0.3 + 1e-6, "step {step} set {k}");
@@ -85,11 +91,11 @@ fn a_reset_that_falls_on_the_end_of_a_step_is_never_missed() {
 fn a_fluid_at_rest_leaves_the_identity() {
     let grid = Grid::<3>::walled([8, 8, 8], Side::Slip);
     let mut sim = StableFluids::new(grid, Options::default()).unwrap();
-    sim.texture = Some(TextureCoordinates::new(&grid, &Layout::dense(grid.cells), 0.5).unwrap());
+    sim.flow.texture = Some(TextureCoordinates::new(&grid, &Layout::dense(grid.cells), 0.5).unwrap());
     for _ in 0..20 {
         sim.step(0.1).unwrap();
     }
-    let texture = sim.texture.as_ref().unwrap();
+    let texture = sim.flow.texture.as_ref().unwrap();
     assert!((0..3).all(|k| texture.set(k).iter().all(|xi| ops::max_abs(xi) == 0.0)));
 }
 
@@ -118,7 +124,7 @@ fn nothing_is_seen_to_jump_when_a_set_is_forgotten() {
             changes.push(before.iter().zip(&now).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max));
         }
         before = Some(now);
-        texture.carry(flow(&grid, &u), step as f64 * dt, dt).unwrap();
+        advect(&mut texture, flow(&grid, &u), step as f64 * dt, dt);
     }
     // The pattern moves with the flow: by less than speed (1.4) * slope (2 pi * 3) * dt = 0.26 in a step, and so it does
     // in the steps in which a set is forgotten, the 34th of each third of a period.
@@ -150,7 +156,7 @@ fn off_after_a_vortex(scheme: Advection) -> f64 {
     let (time, steps) = (1.5, 45);
     for step in 0..steps {
         let dt = time / steps as f64;
-        texture.carry(flow(&grid, &u), step as f64 * dt, dt).unwrap();
+        advect(&mut texture, flow(&grid, &u), step as f64 * dt, dt);
     }
     let (mut sum, mut count) = (0.0, 0);
     for j in 16..48 {
@@ -183,10 +189,10 @@ fn puff(axis: Axis<2>) -> Smoke<2> {
     let axes = [axis; 2];
     let grid = Grid::new([64, 96], [0.64, 0.96], axes);
     let mut sim = Smoke::new(grid, smoke::Options::default()).unwrap();
-    sim.add_substance("heat", 0.0).unwrap();
-    sim.substances[0].field.set_from(&grid, |p| if (p[0] - 0.16).hypot(p[1] - 0.16) < 0.1 { 1.0 } else { 0.0 });
-    sim.forces.push(Box::new(Buoyancy { substance: 0, strength: 3.0, ambient: 0.0 }));
-    sim.texture = Some(TextureCoordinates::new(&grid, sim.layout(), 0.5).unwrap());
+    sim.flow.add_substance("heat", 0.0).unwrap();
+    sim.flow.substances[0].field.set_from(&grid, |p| if (p[0] - 0.16).hypot(p[1] - 0.16) < 0.1 { 1.0 } else { 0.0 });
+    sim.flow.forces.push(Box::new(Buoyancy { substance: 0, strength: 3.0, ambient: 0.0 }));
+    sim.flow.texture = Some(TextureCoordinates::new(&grid, sim.flow.layout(), 0.5).unwrap());
     sim
 }
 
@@ -213,8 +219,8 @@ fn tiles_and_box_carry_coordinates_alike() {
     let mut a = TextureCoordinates::new(&boxed, &dense, 0.5).unwrap();
     let mut b = TextureCoordinates::new(&grid, &tiles, 0.5).unwrap();
     for step in 0..30 {
-        a.carry(flow(&boxed, &on_box), 0.03 * step as f64, 0.03).unwrap();
-        b.carry(flow(&grid, &on_tiles), 0.03 * step as f64, 0.03).unwrap();
+        advect(&mut a, flow(&boxed, &on_box), 0.03 * step as f64, 0.03);
+        advect(&mut b, flow(&grid, &on_tiles), 0.03 * step as f64, 0.03);
     }
     let mut largest = 0.0f32;
     for k in 0..3 {
@@ -269,7 +275,7 @@ impl StateVisitor for Tape {
 }
 
 fn coordinates(sim: &Smoke<2>) -> Vec<u32> {
-    let texture = sim.texture.as_ref().unwrap();
+    let texture = sim.flow.texture.as_ref().unwrap();
     (0..3).flat_map(|k| (0..2).flat_map(move |a| values(&texture.set(k)[a]))).map(f32::to_bits).collect()
 }
 
@@ -288,9 +294,9 @@ fn a_run_that_is_resumed_has_the_same_coordinates_to_the_bit() {
         second.visit_state(&mut tape);
         (13..30).for_each(|_| drop(second.step(0.03).unwrap()));
         let bits = |f: &Field<2>| values(f).into_iter().map(f32::to_bits).collect::<Vec<_>>();
-        assert!(bits(&whole.velocity()[0]) == bits(&second.velocity()[0]), "velocity, {axis:?}");
+        assert!(bits(&whole.flow.velocity()[0]) == bits(&second.flow.velocity()[0]), "velocity, {axis:?}");
         assert!(coordinates(&whole) == coordinates(&second), "{axis:?}");
-        assert!(ops::max_abs(&whole.texture.as_ref().unwrap().set(0)[1]) > 0.01, "something has moved");
+        assert!(ops::max_abs(&whole.flow.texture.as_ref().unwrap().set(0)[1]) > 0.01, "something has moved");
     }
 }
 
@@ -311,7 +317,7 @@ fn coordinates_are_the_same_bits_on_any_number_of_threads() {
 #[test]
 fn simulations_show_their_coordinates_by_name() {
     let mut sim = puff(CLOSED);
-    assert_eq!(sim.texture_weights(), Some(sim.texture.as_ref().unwrap().weights(0.0)));
+    assert_eq!(sim.texture_weights(), Some(sim.flow.texture.as_ref().unwrap().weights(0.0)));
     sim.step(0.03).unwrap();
     let mut out = Vec::new();
     assert!(sim.read("texture_2", 1, &mut out) && out.len() == 64 * 96);

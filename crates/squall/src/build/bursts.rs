@@ -46,13 +46,17 @@ impl<const D: usize> Source<D> for Bursts<D> {
         }
     }
 
-    fn cells(&self, grid: &Grid<D>, time: f64) -> Option<[Range<isize>; D]> {
-        (time >= self.from).then(|| self.effect.cells(grid, time)).flatten()
+    fn cells(&self, grid: &Grid<D>, now: Moment) -> Option<[Range<isize>; D]> {
+        self.overlap(now).and_then(|_| self.effect.cells(grid, now))
     }
 
-    fn swell(&self, grid: &Grid<D>, now: Moment, rate: &mut Field<D>) {
-        if self.overlap(now).is_some() {
-            self.effect.swell(grid, now, rate);
+    fn speed(&self) -> f64 {
+        self.effect.speed()
+    }
+
+    fn swell(&self, grid: &Grid<D>, now: Moment, share: f32, rate: &mut Field<D>) {
+        if let Some(part) = self.overlap(now) {
+            self.effect.swell(grid, now, share * (part.dt / now.dt) as f32, rate);
         }
     }
 

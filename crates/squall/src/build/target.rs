@@ -24,29 +24,30 @@ pub fn target_smoke<const D: usize>(setup: &Setup) -> Result<TargetSmoke<D>, Bui
     let mut sim = TargetSmoke::new(grid, options(guide))?;
     sim.damping = track(&guide.damping, guide.release);
     for (i, s) in setup.substances.iter().enumerate() {
-        sim.add_substance(&s.name)?;
-        let substance = &mut sim.substances[i];
+        sim.flow.add_substance(&s.name, 0.0)?;
+        let substance = &mut sim.flow.substances[i];
         substance.diffusion = s.diffusion;
         substance.dissipation = s.dissipation;
         substance.field = start(setup, &grid, i)?;
     }
     for (i, f) in setup.forces.iter().enumerate() {
         let effect = force(setup, &grid, i, &f.kind, &noises);
-        sim.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
+        sim.flow.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
     }
     for (i, s) in setup.sources.iter().enumerate() {
-        sim.sources.push(bursts::during(Box::new(source::<D>(setup, &grid, i, s)?), s));
+        sim.flow.sources.push(bursts::during(Box::new(source::<D>(setup, &grid, i, s)?), s));
     }
     for (i, s) in setup.substances.iter().enumerate() {
         if let Some(rate) = &s.source {
-            sim.sources.push(Box::new(ExpressionSource::new(setup, i, rate, &noises)));
+            sim.flow.sources.push(Box::new(ExpressionSource::new(setup, i, rate, &noises)));
         }
     }
-    sim.set_obstacles(obstacles(setup, &grid)?, boundary(setup))?;
+    sim.flow.set_obstacles(obstacles(setup, &grid)?, boundary(setup))?;
     if setup.fluid.velocity.iter().any(|f| *f != setup::Formula::Number(0.0)) {
-        for (a, formula) in setup.fluid.velocity.iter().enumerate() {
-            sim.set_velocity_component(a, |field| fill(field, &grid, formula, &noises));
-        }
+        sim.flow.set_velocity(|a, u| {
+            fill(u, &grid, &setup.fluid.velocity[a], &noises);
+            u.finish_end_faces();
+        });
     }
     for smoke in &guide.smokes {
         let number = sim.guide(smoke.substance)?;
@@ -68,7 +69,8 @@ pub fn target_smoke<const D: usize>(setup: &Setup) -> Result<TargetSmoke<D>, Bui
             begin = target.time;
         }
     }
-    sim.texture = texture(setup, &grid, &Layout::dense(grid.cells))?;
+    sim.flow.texture = texture(setup, &grid, &Layout::dense(grid.cells))?;
+    sim.flow.start()?;
     Ok(sim)
 }
 
@@ -80,7 +82,6 @@ fn options(guide: &Guide) -> Options {
             setup::Limiter::Superbee => Limiter::Superbee,
         },
         projections: if guide.projections == 1 { Projections::Once } else { Projections::Twice },
-        ..Options::default()
     }
 }
 

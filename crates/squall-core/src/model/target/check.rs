@@ -73,7 +73,7 @@ impl<const D: usize> TargetSmoke<D> {
     /// Everything that can be wrong with a target is found when it is given.
     pub(super) fn check(&mut self, smoke: usize, k: usize, target: &mut Target<D>) -> Result<(), TargetError> {
         let guided = &self.guided[smoke];
-        let name = self.substances[guided.substance].name.clone();
+        let name = self.flow.substances[guided.substance].name.clone();
         let bad =
             |what, value, must| Err(TargetError::Setting { smoke: name.clone(), target: k + 1, what, value, must });
         let earlier = k.checked_sub(1).map_or(f64::NEG_INFINITY, |k| guided.targets[k].time);
@@ -97,9 +97,9 @@ impl<const D: usize> TargetSmoke<D> {
         let look = &mut self.smooth;
         let cells = look.cells();
         // What moves is looked at when it begins to count.
-        let at = if target.source.moves() { self.clock.time.max(earlier) } else { target.time };
+        let at = if target.source.moves() { self.flow.time().max(earlier) } else { target.time };
         look.fill(0.0);
-        target.source.density(&self.grid, at, look);
+        target.source.density(&self.flow.grid, at, look);
         if look.cells() != cells {
             return Err(TargetError::Shape { smoke: name, target: k + 1 });
         }
@@ -111,9 +111,9 @@ impl<const D: usize> TargetSmoke<D> {
         if let Some(value) = lowest {
             return Err(TargetError::NoDensity { smoke: name, target: k + 1, value });
         }
-        self.place_obstacles(self.clock.time);
+        self.flow.place_obstacles(self.flow.time());
         let look = &mut self.smooth;
-        if let Some(o) = &self.obstacles {
+        if let Some(o) = &self.flow.obstacles {
             o.solids.clear_inside(look, 0.0);
         }
         // In single precision the sum of what is above zero may still be nothing.

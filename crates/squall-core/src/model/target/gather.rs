@@ -8,14 +8,14 @@
 //! and no more can enter than there is room below the largest density of smoke and target: what diffuses is the error, which would
 //! otherwise pile smoke from outside on top of what is already there.
 
-use std::time::Instant;
-
 use super::TargetSmoke;
 use crate::Real;
 use crate::field::Field;
+use crate::flow::Flow;
 use crate::grid::{At, Grid};
 use crate::layout::Row;
 use crate::ops::{max_abs, sum};
+use crate::report::Stage;
 use crate::sample::Kernel;
 
 /// Most small steps of gathering in one step; what would need more is gathered less.
@@ -36,9 +36,9 @@ pub struct Gathered {
 impl<const D: usize> TargetSmoke<D> {
     /// `drho/dt = v_g div(rho rts grad(rho - rho*))` for every smoke with a target.
     pub(super) fn gather(&mut self, time: f64, dt: f64) {
-        let start = Instant::now();
+        let timer = self.flow.timings.start();
         let flat = self.closed();
-        let Self { grid, options, substances, guided, sweeps, obstacles, .. } = self;
+        let Self { flow: Flow { grid, options, substances, obstacles, .. }, guided, sweeps, .. } = self;
         for guided in guided {
             let (v_g, aim) = (guided.gathering.at(time).0[0], &mut guided.aim);
             aim.gathered = Gathered::default();
@@ -77,7 +77,7 @@ impl<const D: usize> TargetSmoke<D> {
             }
             field.relabel(At::Center, usual);
         }
-        self.timings.diffuse += start.elapsed().as_secs_f64();
+        self.flow.timings.stop(Stage::Diffuse, timer);
     }
 }
 

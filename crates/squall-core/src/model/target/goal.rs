@@ -9,6 +9,7 @@ use super::metrics::errors;
 use super::{Blur, Gathered, TargetError, TargetSmoke, faces, flat_ends};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
+use crate::flow::Flow;
 use crate::grid::{At, Ends, Grid};
 use crate::layout::{Layout, Row};
 use crate::ops::{dot, max_abs, sum};
@@ -250,7 +251,7 @@ impl<const D: usize> Aim<D> {
 impl<const D: usize> TargetSmoke<D> {
     /// Gives one of the substances targets; returns the number by which it is known.
     pub fn guide(&mut self, substance: usize) -> Result<usize, TargetError> {
-        let count = self.substances.len();
+        let count = self.flow.substances.len();
         if substance >= count {
             return Err(TargetError::Missing { what: "substance", given: substance, count });
         }
@@ -260,7 +261,7 @@ impl<const D: usize> TargetSmoke<D> {
             matching: Matching::default(),
             substance,
             targets: Vec::new(),
-            aim: Aim::new(&self.grid)?,
+            aim: Aim::new(&self.flow.grid)?,
         });
         Ok(self.guided.len() - 1)
     }
@@ -306,7 +307,7 @@ impl<const D: usize> TargetSmoke<D> {
 
     fn put_target(&mut self, smoke: usize, k: usize, mut target: Target<D>) -> Result<(), TargetError> {
         self.check(smoke, k, &mut target)?;
-        let now = self.clock.time;
+        let now = self.flow.time();
         let guided = &mut self.guided[smoke];
         if k < guided.targets.len() {
             guided.targets[k] = target;
@@ -325,9 +326,9 @@ impl<const D: usize> TargetSmoke<D> {
 
     /// Finds the targets of this time, and what follows from them where something has changed.
     pub(super) fn take_aim(&mut self, time: f64) {
-        self.place_obstacles(time);
-        let first_step = self.clock.steps == 0;
-        let Self { grid, substances, guided, blur, obstacles, smooth, .. } = self;
+        self.flow.place_obstacles(time);
+        let first_step = self.flow.clock.steps == 0;
+        let Self { flow: Flow { grid, substances, obstacles, .. }, guided, blur, smooth, .. } = self;
         let solids = obstacles.as_ref().map(|o| &o.solids);
         if let (true, Some(solids)) = (first_step, solids) {
             substances.iter_mut().for_each(|s| solids.clear_inside(&mut s.field, s.ambient));
@@ -447,6 +448,6 @@ fn thicken<const D: usize>(
 impl<const D: usize> TargetSmoke<D> {
     /// What a substance does at the ends while it is smoothed or gathered: nothing passes.
     pub(super) fn closed(&self) -> [Ends; D] {
-        flat_ends(&self.grid)
+        flat_ends(&self.flow.grid)
     }
 }

@@ -4,6 +4,7 @@ use super::goal::Aim;
 use super::{Blur, Gathered, TargetSmoke};
 use crate::Real;
 use crate::field::Field;
+use crate::flow::Flow;
 use crate::grid::At;
 use crate::layout::Row;
 use crate::ops::{lanes_sum, max_abs, sum};
@@ -41,7 +42,7 @@ pub struct Metrics {
 impl<const D: usize> TargetSmoke<D> {
     /// How well each smoke meets its target as it is now. Smooths each of them once; meant for every frame.
     pub fn metrics(&mut self) -> Vec<Metrics> {
-        let Self { grid, substances, guided, smooth, blur, .. } = self;
+        let Self { flow: Flow { grid, substances, .. }, guided, smooth, blur, .. } = self;
         let of_first = |error: f64, first: f64| if first > 0.0 { error / first } else { 0.0 };
         let mut all = Vec::with_capacity(guided.len());
         for guided in guided {

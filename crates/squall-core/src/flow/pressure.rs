@@ -1,9 +1,7 @@
 //! The pressure makes the flow incompressible.
 
-use std::time::Instant;
-
-use super::Smoke;
-use super::tiles::{Edge, each_bit};
+use super::Flow;
+use super::follow::{Edge, each_bit};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Grid};
@@ -11,8 +9,10 @@ use crate::layout::{Layout, Row};
 use crate::ops::{divergence, max_abs};
 use crate::poisson::{self, Multigrid, PoissonSolver};
 use crate::project::Projected;
-use crate::report::SolveReport;
+use crate::report::{SolveReport, Stage};
 use crate::solid::{Solids, divergence_around};
+
+use super::advection::fastest;
 
 /// A solver that needs more iterations than this does not get there.
 const MAX_ITERATIONS: u32 = 300;
@@ -55,6 +55,10 @@ impl<const D: usize> Pressure<D> {
         }
     }
 
+    fn is_direct(&self) -> bool {
+        matches!(self, Pressure::Direct(_))
+    }
+
     pub fn describe(&self) -> String {
         match self {
             Pressure::Direct(solver) => solver.describe(),
@@ -63,56 +67,60 @@ impl<const D: usize> Pressure<D> {
     }
 }
 
-impl<const D: usize> Smoke<D> {
-    /// `lap q = div u - e`, `u -= grad q`, where `e` is what swells. Leaves the potential `q` in the first of the lent
-    /// fields. `pushed` is the time for which the present pressure has pushed already.
-    pub(super) fn make_incompressible(&mut self, pushed: Option<f64>) -> Projected {
-        let start = Instant::now();
-        let Self { grid, options, velocity, pressure, scratch, solver, swelling, obstacles, edge, .. } = self;
+impl<const D: usize> Flow<D> {
+    /// `lap q = div u - e`, `u -= grad q`, where `e` is what swells. `pushed` is the time for which the present pressure has
+    /// pushed already. Leaves `q` as the potential, ghosts filled.
+    pub fn project(&mut self, pushed: Option<f64>) -> Projected {
+        let timer = self.timings.start();
+        let Self { grid, options, velocity, pressure, potential: q, scratch, solver, swelling, obstacles, .. } = self;
+        let edge = self.following.as_ref().map(|f| &f.edge);
         let mut solids = obstacles.as_mut().map(|o| &mut o.solids);
-        let [q, rhs, ..] = &mut scratch.as_mut().expect("allocated at the start").lend()[..] else {
-            unreachable!("two axes at least")
-        };
+        let [rhs, more, ..] = &mut scratch.lend()[..] else { unreachable!("two axes at least") };
         velocity.iter_mut().for_each(|u| u.set_end_faces());
         if let Some(solids) = &mut solids {
             solids.prepare(grid, velocity, pushed.map(|dt| (&*pressure, dt)));
         }
         velocity.iter_mut().for_each(|u| u.fill_halo());
-        q.relabel(At::Center, grid.pressure_ends());
-        rhs.relabel(At::Center, grid.pressure_ends());
-
-        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge.as_ref(), rhs);
-        let before = max_abs(rhs) as f64;
-        let solve = solver.solve(rhs, q, options.tolerance);
-        q.fill_halo();
-        for a in 0..D {
-            match &solids {
-                None => velocity[a].subtract_face_gradient(q, a, grid.spacing[a]),
-                Some(s) => {
-                    let near = |row: Row<'_, D>| s.is_near(row);
-                    let (open, solid) = (&s.open()[a], &s.velocity()[a]);
-                    velocity[a].subtract_open_gradient(q, (a, grid.spacing[a]), open, solid, near);
-                }
-            }
-            velocity[a].fill_halo();
+        for field in [&mut *q, rhs, more] {
+            field.relabel(At::Center, grid.pressure_ends());
         }
-        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge.as_ref(), rhs);
-        let max_divergence = max_abs(rhs) as f64;
+
+        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge, rhs);
+        let before = max_abs(rhs) as f64;
+        let mut solve = solver.solve(rhs, q, options.tolerance);
+        subtract_gradient(grid, velocity, q, solids.as_deref());
+        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge, rhs);
+        let largest = |u: &VectorField<D>| u.iter().map(|u| max_abs(u) as f64).fold(0.0, f64::max);
+        // What is left of a field that was all gradient is compared with what it was.
+        let relative = |divergence: f64, speed: f64| {
+            let speed = speed.max(before * grid.min_spacing());
+            if speed > 0.0 { divergence * grid.min_spacing() / speed } else { 0.0 }
+        };
+        let (mut max_divergence, mut max_speed) = (max_abs(rhs) as f64, largest(velocity));
+        // Gradients of numbers that grow with the size of the box round; a second round takes that away.
+        if solver.is_direct() && relative(max_divergence, max_speed) > self.refine_above {
+            solve.iterations += solver.solve(rhs, more, options.tolerance).iterations;
+            subtract_gradient(grid, velocity, more, solids.as_deref());
+            let more = &*more;
+            q.par_rows(|row, q| q.iter_mut().zip(more.row(row)).for_each(|(q, m)| *q += m));
+            q.fill_halo();
+            outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge, rhs);
+            (max_divergence, max_speed) = (max_abs(rhs) as f64, largest(velocity));
+        }
+        self.books.volume(grid, rhs, swelling.as_ref());
         if let Some(solids) = &mut solids {
             solids.constrain(grid, velocity);
+            max_speed = largest(velocity);
         }
-
-        let max_speed = velocity.iter().map(|u| max_abs(u) as f64).fold(0.0, f64::max);
-        let relative = |speed: f64| if speed > 0.0 { max_divergence * grid.min_spacing() / speed } else { 0.0 };
-        // What is left of a field that was all gradient is compared with what it was.
-        let relative_divergence = relative(max_speed.max(before * grid.min_spacing()));
-        self.timings.project += start.elapsed().as_secs_f64();
+        self.fastest = fastest(velocity, grid);
+        let relative_divergence = relative(max_divergence, max_speed);
+        self.timings.stop(Stage::Project, timer);
         Projected { solve, max_divergence, relative_divergence, max_speed }
     }
 
-    /// `u -= dt grad p`.
-    pub(super) fn apply_pressure(&mut self, dt: f64) {
-        let start = Instant::now();
+    /// `u -= dt grad p`, on faces.
+    pub fn apply_pressure(&mut self, dt: f64) {
+        let timer = self.timings.start();
         self.pressure.fill_halo();
         for a in 0..D {
             let across = (a, self.grid.spacing[a] / dt);
@@ -121,20 +129,40 @@ impl<const D: usize> Smoke<D> {
                 Some(o) => self.velocity[a].subtract_gradient_where_open(&self.pressure, across, &o.solids.open()[a]),
             }
         }
-        self.timings.project += start.elapsed().as_secs_f64();
+        self.timings.stop(Stage::Project, timer);
     }
 
     /// `p += q / dt`.
-    pub(super) fn accumulate_pressure(&mut self, dt: f64) {
-        let q = &self.scratch.as_mut().expect("allocated at the start").lend()[0];
-        let inv_dt = (1.0 / dt) as Real;
+    pub fn accumulate_pressure(&mut self, dt: f64) {
+        let (q, inv_dt) = (&self.potential, (1.0 / dt) as Real);
         self.pressure.par_rows(|row, p| p.iter_mut().zip(q.row(row)).for_each(|(p, q)| *p += inv_dt * q));
     }
 
     /// `p = q / dt`.
-    pub(super) fn replace_pressure(&mut self, dt: f64) {
-        self.pressure.par_rows(|_, p| p.fill(0.0));
-        self.accumulate_pressure(dt);
+    pub fn replace_pressure(&mut self, dt: f64) {
+        let (q, inv_dt) = (&self.potential, (1.0 / dt) as Real);
+        self.pressure.par_rows(|row, p| p.iter_mut().zip(q.row(row)).for_each(|(p, q)| *p = inv_dt * q));
+    }
+}
+
+/// `u -= grad q` on all faces that are open, at least in part; fills all ghosts.
+fn subtract_gradient<const D: usize>(
+    grid: &Grid<D>,
+    u: &mut VectorField<D>,
+    q: &mut Field<D>,
+    solids: Option<&Solids<D>>,
+) {
+    q.fill_halo();
+    for a in 0..D {
+        match solids {
+            None => u[a].subtract_face_gradient(q, a, grid.spacing[a]),
+            Some(s) => {
+                let near = |row: Row<'_, D>| s.is_near(row);
+                let (open, solid) = (&s.open()[a], &s.velocity()[a]);
+                u[a].subtract_open_gradient(q, (a, grid.spacing[a]), open, solid, near);
+            }
+        }
+        u[a].fill_halo();
     }
 }
 

@@ -1,90 +1,88 @@
-//! A grid that follows the smoke: tiles appear ahead of it and vanish behind it.
+//! A grid that follows the fluid: tiles appear ahead of it and vanish behind it.
 //!
 //! A cell is occupied if some substance differs from its ambient value by more than a threshold. Tiles exist wherever an
-//! occupied cell, or a source, is within the buffer: as far as smoke can get in the coming step, and a few cells of clean air
-//! more. An empty tile stays for a while, as smoke that sways would have it built again and again.
-
-use std::time::Instant;
+//! occupied cell, or a source, is within the buffer: as far as the fluid can get in the coming step, and a few cells of clean
+//! air more. An empty tile stays for a while, as smoke that sways would have it built again and again.
 
 use rayon::prelude::*;
 
 use super::pressure::Pressure;
-use super::{Smoke, velocity_ends};
+use super::{Flow, velocity_ends};
 use crate::Real;
-use crate::advect::MapScratch;
-use crate::field::{Field, OutOfMemory};
-use crate::force::Substance;
-use crate::grid::{At, Axis};
+use crate::field::OutOfMemory;
+use crate::force::{Moment, Substance};
+use crate::grid::At;
 use crate::layout::{Layout, Row, tile_width};
 use crate::ops::each;
 
 /// An empty tile goes after this many steps.
-pub(super) const PATIENCE: u8 = 3;
+const PATIENCE: u8 = 3;
 
-/// For how many steps each tile has been of no use, in the order of tiles.
-pub(super) type Ages = Vec<u8>;
+/// What is known about the tiles.
+pub(super) struct Following<const D: usize> {
+    /// For how many steps each tile has been of no use, in the order of tiles.
+    pub ages: Vec<u8>,
+    /// Where the tiles end.
+    pub edge: Edge<D>,
+}
 
-impl<const D: usize> Smoke<D> {
-    /// Makes everything ready for a step of `dt` in which smoke moves by up to `cfl` cells.
-    pub(super) fn follow_the_smoke(&mut self, cfl: f64, dt: f64) {
-        let start = Instant::now();
-        if self.grid.axes[0] == Axis::Unbounded {
-            let buffer = self.options.buffer.max(cfl.min(1e4).ceil() as usize + 1);
-            let (coords, ages) = self.wanted_tiles(buffer as isize, dt);
-            let old = self.layout.as_tiles().expect("unbounded grids have tiles");
-            if coords != old.coords() {
-                self.move_to(coords, ages).expect("memory for the tiles");
-            } else {
-                self.ages = ages;
-            }
+impl<const D: usize> Following<D> {
+    /// `None` in a box.
+    pub fn new(layout: &Layout<D>) -> Option<Self> {
+        // The tile to begin with goes at once, if it is not where the fluid is.
+        Some(Following { ages: vec![PATIENCE], edge: Edge::of(layout)? })
+    }
+}
+
+impl<const D: usize> Flow<D> {
+    /// Moves the tiles to where they are needed for a step of `dt` in which things move by up to `cfl` cells.
+    pub(super) fn follow(&mut self, cfl: f64, dt: f64) -> Result<(), OutOfMemory> {
+        if self.following.is_none() {
+            return Ok(());
         }
-        if self.scratch.is_none() {
-            self.allocate().expect("memory for the working fields");
-        }
-        self.place_obstacles(self.clock.time);
-        self.timings.follow += start.elapsed().as_secs_f64();
+        let buffer = self.options.buffer.max(cfl.min(1e4).ceil() as usize + 1);
+        let (coords, ages) = self.wanted_tiles(buffer as isize, dt);
+        self.go_to(coords, ages)
     }
 
-    fn allocate(&mut self) -> Result<(), OutOfMemory> {
-        self.scratch = Some(MapScratch::new(&self.layout, self.options.advection)?);
-        if self.sources.iter().any(|s| s.swells()) {
-            self.swelling = Some(Field::on(&self.layout, At::Center, self.grid.pressure_ends())?);
+    /// Makes sure that there are tiles around a box of cells; for initial values.
+    pub fn cover(&mut self, cells: [std::ops::Range<isize>; D]) -> Result<(), OutOfMemory> {
+        let Some(tiles) = self.layout.as_tiles() else { return Ok(()) };
+        let mut coords = tiles.coords().to_vec();
+        tiles_around(&cells, self.options.buffer as isize, &mut coords);
+        // Those that stay empty go in the first step.
+        let layout = Layout::tiles(coords);
+        let coords = layout.as_tiles().expect("tiles").coords().to_vec();
+        let ages = vec![PATIENCE; coords.len()];
+        self.go_to(coords, ages)
+    }
+
+    fn go_to(&mut self, coords: Vec<[i32; D]>, ages: Vec<u8>) -> Result<(), OutOfMemory> {
+        if self.layout.as_tiles().is_some_and(|old| old.coords() != coords) {
+            self.move_to(coords)?;
+        }
+        if let Some(following) = &mut self.following {
+            following.ages = ages;
         }
         Ok(())
     }
 
     /// The tiles for the next step in the order of storage, and for how long each has been of no use.
-    fn wanted_tiles(&self, buffer: isize, dt: f64) -> (Vec<[i32; D]>, Ages) {
+    fn wanted_tiles(&self, buffer: isize, dt: f64) -> (Vec<[i32; D]>, Vec<u8>) {
         let tiles = self.layout.as_tiles().expect("unbounded grids have tiles");
-        let width = tile_width::<D>() as isize;
         let (layout, substances) = (&self.layout, &self.substances[..]);
         let parts = (0..tiles.coords().len()).into_par_iter().map(|t| occupied_part(layout, substances, t));
         let occupied: Vec<_> = parts.collect();
         let mut wanted: Vec<[i32; D]> = Vec::new();
-        let mut want_cells = |cells: [std::ops::Range<isize>; D]| {
-            let low = cells.each_ref().map(|r| (r.start - buffer).div_euclid(width));
-            let high = cells.each_ref().map(|r| (r.end - 1 + buffer).div_euclid(width));
-            let count: [isize; D] = std::array::from_fn(|a| (high[a] - low[a] + 1).max(0));
-            for n in 0..count.iter().product::<isize>() {
-                let mut rest = n;
-                wanted.push(std::array::from_fn(|a| {
-                    let c = low[a] + rest % count[a];
-                    rest /= count[a];
-                    c as i32
-                }));
-            }
-        };
-        occupied.into_iter().flatten().for_each(&mut want_cells);
-        for source in &self.sources {
-            for time in [self.clock.time, self.clock.time + dt] {
-                if let Some(cells) = source.cells(&self.grid, time) {
-                    want_cells(cells);
-                }
-            }
+        occupied.into_iter().flatten().for_each(|cells| tiles_around(&cells, buffer, &mut wanted));
+        let now = Moment { time: self.clock.time, dt };
+        for cells in self.sources.iter().filter_map(|s| s.cells(&self.grid, now)) {
+            tiles_around(&cells, buffer, &mut wanted);
         }
         let wanted = Layout::tiles(if wanted.is_empty() { vec![tiles.coords()[0]] } else { wanted });
         let wanted = wanted.as_tiles().expect("tiles");
-        let age = |t: usize| self.ages.get(t).copied().unwrap_or(0);
+        let ages = self.following.as_ref().map_or(&[][..], |f| &f.ages);
+        let age = |t: usize| ages.get(t).copied().unwrap_or(0);
         let kept = tiles.coords().iter().enumerate().filter(|&(t, &c)| wanted.find(c).is_none() && age(t) < PATIENCE);
         let all = Layout::tiles(wanted.coords().iter().copied().chain(kept.map(|(_, &c)| c)));
         let all = all.as_tiles().expect("tiles");
@@ -96,23 +94,22 @@ impl<const D: usize> Smoke<D> {
     }
 
     /// Moves everything to another set of tiles: new ones hold clean air that moves with the wind.
-    pub(super) fn move_to(&mut self, coords: Vec<[i32; D]>, ages: Ages) -> Result<(), OutOfMemory> {
+    pub(super) fn move_to(&mut self, coords: Vec<[i32; D]>) -> Result<(), OutOfMemory> {
         let layout = Layout::tiles(coords);
         for c in 0..D {
             self.velocity[c].relabel(At::Face(c), velocity_ends(&self.grid, &self.options, c));
             self.velocity[c].move_to(&layout, self.options.wind[c])?;
-            self.velocity_before[c].move_to(&layout, self.options.wind[c])?;
+            self.before[c].move_to(&layout, self.options.wind[c])?;
         }
         self.pressure.move_to(&layout, 0.0)?;
+        self.potential.reset_on(&layout)?;
         for s in &mut self.substances {
             s.field.move_to(&layout, s.ambient)?;
         }
         if let Some(texture) = &mut self.texture {
             texture.move_to(&layout)?;
         }
-        if let Some(scratch) = &mut self.scratch {
-            scratch.reset_on(&layout)?;
-        }
+        self.scratch.reset_on(&layout)?;
         if let Some(swelling) = &mut self.swelling {
             swelling.reset_on(&layout)?;
         }
@@ -120,16 +117,29 @@ impl<const D: usize> Smoke<D> {
             obstacles.move_to(&layout, &self.grid)?;
         }
         self.solver = Pressure::new(&self.grid, &layout, self.obstacles.is_some())?;
-        self.edge = Edge::of(&layout);
+        self.following = Following::new(&layout);
         self.layout = layout;
-        self.ages = ages;
+        self.place_obstacles(self.clock.time);
+        self.books.enter(&self.grid, &self.substances, self.obstacles.as_ref(), |account| &mut account.tiles);
         Ok(())
+    }
+
+    /// Air that moves with the wind, everywhere.
+    pub(super) fn fill_with_wind(&mut self) {
+        for c in 0..D {
+            for u in [&mut self.velocity[c], &mut self.before[c]] {
+                u.fill(self.options.wind[c]);
+                u.fill_halo();
+            }
+        }
+        self.max_speed = self.options.wind.iter().fold(0.0, |m: f64, w| m.max(w.abs() as f64));
+        self.fastest = self.max_speed / self.grid.spacing[0];
     }
 
     /// Faces between outermost cells, which no pressure drives, take the velocity of the wind in time, `du/dt = rate (wind -
     /// u)`; beyond them there is nothing but wind.
     pub(super) fn blow_at_the_edge(&mut self, dt: f64) {
-        let Some(edge) = &self.edge else { return };
+        let Some(Following { edge, .. }) = &self.following else { return };
         let keep = libm::exp(-dt * self.options.wind_rate) as Real;
         for c in 0..D {
             let wind = self.options.wind[c];
@@ -172,6 +182,22 @@ impl<const D: usize> Edge<D> {
             slack: each(|c| rows().map(|row| outer_cells(row, n) & below(row, c)).collect()),
             last: each(|c| rows().map(|row| missing(row, c)).collect()),
         })
+    }
+}
+
+/// Adds the tiles within `buffer` cells of a box of cells.
+fn tiles_around<const D: usize>(cells: &[std::ops::Range<isize>; D], buffer: isize, out: &mut Vec<[i32; D]>) {
+    let width = tile_width::<D>() as isize;
+    let low = cells.each_ref().map(|r| (r.start - buffer).div_euclid(width));
+    let high = cells.each_ref().map(|r| (r.end - 1 + buffer).div_euclid(width));
+    let count: [isize; D] = each(|a| (high[a] - low[a] + 1).max(0));
+    for n in 0..count.iter().product::<isize>() {
+        let mut rest = n;
+        out.push(each(|a| {
+            let c = low[a] + rest % count[a];
+            rest /= count[a];
+            c as i32
+        }));
     }
 }
 

@@ -1,23 +1,22 @@
-//! Solids in the smoke.
+//! Solids in the flow.
 //!
-//! While things are transported, solids hold the flow and the smoke beside them ([`Solids::constrain`],
-//! [`Solids::fill_inside`]), so that nothing looks across their surface; between steps they hold none.
+//! While things are advected, solids hold the flow and the substances beside them ([`Solids::constrain`],
+//! [`Solids::fill_inside`]), so that nothing looks across their surface; between steps they hold none. A moving solid needs
+//! nothing else: the fluid in front of it moves as it does and takes its substances along, and what it uncovers holds
+//! what was beside it.
 
-use std::time::Instant;
-
-use smallvec::SmallVec;
-
-use super::Smoke;
+use super::Flow;
 use super::pressure::Pressure;
 use crate::Real;
 use crate::field::{Field, OutOfMemory};
 use crate::grid::{At, Ends, Grid};
 use crate::layout::Layout;
+use crate::report::Stage;
 use crate::solid::{Boundary, NEAR, Obstacle, Solids};
 
-pub(super) struct Obstacles<const D: usize> {
+pub(crate) struct Obstacles<const D: usize> {
     pub solids: Solids<D>,
-    /// 1 where transport may be of second order, 0 beside solids.
+    /// 1 where advection may be of second order, 0 beside solids.
     pub exact: Field<D>,
     /// When solids were last put in their places.
     time: Option<f64>,
@@ -52,8 +51,9 @@ impl<const D: usize> Obstacles<D> {
     }
 }
 
-impl<const D: usize> Smoke<D> {
-    /// Puts solids into the smoke. Shapes that are too thin for the cells are made thicker; returns their names.
+impl<const D: usize> Flow<D> {
+    /// Puts solids into the flow; cells must be cubes. Shapes that are too thin for the cells are made thicker; returns their
+    /// names.
     pub fn set_obstacles(
         &mut self,
         obstacles: Vec<Obstacle<D>>,
@@ -64,11 +64,14 @@ impl<const D: usize> Smoke<D> {
             self.solver = Pressure::new(&self.grid, &self.layout, false)?;
             return Ok(Vec::new());
         }
+        let h = self.grid.spacing;
+        assert!(h.iter().all(|s| (s / h[0] - 1.0).abs() < 1e-6), "around solids cells are cubes");
         // Thin shapes are looked for in the part that is looked at, wherever the tiles are.
-        let mut whole = Solids::new(&self.grid, obstacles, boundary)?;
-        let thin = whole.thicken(&self.grid, self.clock.time).into_iter().map(String::from).collect();
-        let mut solids = whole;
-        solids.move_to(&self.layout, &self.grid)?;
+        let mut solids = Solids::new(&self.grid, obstacles, boundary)?;
+        let thin = solids.thicken(&self.grid, self.clock.time).into_iter().map(String::from).collect();
+        if self.is_unbounded() {
+            solids.move_to(&self.layout, &self.grid)?;
+        }
         let ends = self.grid.pressure_ends().map(|ends| match ends {
             Ends::Unbounded(_) => Ends::Unbounded(1.0),
             Ends::Periodic => Ends::Periodic,
@@ -77,6 +80,8 @@ impl<const D: usize> Smoke<D> {
         let exact = Field::on(&self.layout, At::Center, ends)?;
         self.obstacles = Some(Obstacles { solids, exact, time: None });
         self.solver = Pressure::new(&self.grid, &self.layout, true)?;
+        self.started = false;
+        self.place_obstacles(self.clock.time);
         Ok(thin)
     }
 
@@ -86,7 +91,7 @@ impl<const D: usize> Smoke<D> {
     }
 
     /// Makes sure that solids are where they are at this time.
-    pub(super) fn place_obstacles(&mut self, time: f64) {
+    pub(crate) fn place_obstacles(&mut self, time: f64) {
         if let Some(obstacles) = &mut self.obstacles
             && obstacles.update(&self.grid, time)
         {
@@ -94,7 +99,7 @@ impl<const D: usize> Smoke<D> {
         }
     }
 
-    /// Fills solids with what is beside them, for transport.
+    /// Fills solids with what is beside them, for advection.
     pub(super) fn fill_obstacles(&mut self) {
         if let Some(Obstacles { solids, .. }) = &mut self.obstacles {
             for s in &mut self.substances {
@@ -103,23 +108,26 @@ impl<const D: usize> Smoke<D> {
         }
     }
 
-    /// Solids move on and push what is in their way; then nothing is inside of them.
-    pub(super) fn move_obstacles(&mut self, time: f64, dt: f64) {
-        let start = Instant::now();
+    /// Nothing is inside of solids.
+    pub(crate) fn clear_obstacles(&mut self) {
         if let Some(Obstacles { solids, .. }) = &self.obstacles {
             self.substances.iter_mut().for_each(|s| solids.clear_inside(&mut s.field, s.ambient));
         }
-        self.place_obstacles(time + dt);
-        if let Some(Obstacles { solids, .. }) = &mut self.obstacles {
-            let mut all: SmallVec<[(&mut Field<D>, Real); 8]> =
-                self.substances.iter_mut().map(|s| (&mut s.field, s.ambient)).collect();
-            solids.push_out(&self.grid, [time, time + dt], &mut all);
-            drop(all);
-            self.substances.iter_mut().for_each(|s| solids.clear_inside(&mut s.field, s.ambient));
-            if self.viscosity > 0.0 {
-                solids.constrain(&self.grid, &mut self.velocity);
-            }
+    }
+
+    /// Solids move to where they are at a time. Cells that they leave keep what was advected into them from beside the
+    /// solid; what they cover was advected on with the flow, and what is left in them is none of the fluid's.
+    pub fn move_obstacles(&mut self, time: f64) {
+        if self.obstacles.is_none() {
+            return;
         }
-        self.timings.follow += start.elapsed().as_secs_f64();
+        let timer = self.timings.start();
+        self.place_obstacles(time);
+        self.clear_obstacles();
+        if let (Some(Obstacles { solids, .. }), true) = (&mut self.obstacles, self.viscosity > 0.0) {
+            // Viscosity looks across surfaces, too.
+            solids.constrain(&self.grid, &mut self.velocity);
+        }
+        self.timings.stop(Stage::Follow, timer);
     }
 }

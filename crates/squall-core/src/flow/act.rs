@@ -1,0 +1,250 @@
+//! What acts on the flow: forces, sources, losses, viscosity and diffusion.
+
+use smallvec::SmallVec;
+
+use super::Flow;
+use crate::Real;
+use crate::diffuse::DiffusionScheme;
+use crate::field::{Field, OutOfMemory, Pad, VectorField};
+use crate::force::Moment;
+use crate::grid::{At, Ends};
+use crate::ops::above;
+use crate::report::Stage;
+use crate::rows;
+
+impl<const D: usize> Flow<D> {
+    /// `u += dt f`, on faces.
+    pub fn push(&mut self, time: f64, dt: f64) {
+        let timer = self.timings.start();
+        self.books.momentum_before(&self.velocity);
+        let Self { grid, velocity, substances, forces, scratch, .. } = self;
+        let now = Moment { time, dt };
+        substances.iter_mut().for_each(|s| s.field.fill_halo());
+        let mut others: SmallVec<[usize; 8]> = SmallVec::new();
+        for (i, force) in forces.iter_mut().enumerate() {
+            if !force.apply_to_faces(grid, now, velocity, substances) {
+                others.push(i);
+            }
+        }
+        if !others.is_empty() {
+            let centered = scratch.lend();
+            center(velocity, centered);
+            for &i in &others {
+                forces[i].apply(grid, now, centered, substances);
+            }
+            add_change(velocity, centered);
+        }
+        self.blow_at_the_edge(dt);
+        for u in &mut self.velocity {
+            u.set_end_faces();
+            u.slow_what_enters(&self.grid, dt);
+        }
+        self.books.momentum_after(&self.velocity);
+        self.timings.stop(Stage::Force, timer);
+    }
+
+    /// `u += dt f`, at cell centres, for a model whose velocities live there.
+    pub fn push_centered(&mut self, u: &mut VectorField<D>, time: f64, dt: f64) {
+        let timer = self.timings.start();
+        self.books.momentum_before(u);
+        for force in &mut self.forces {
+            force.apply(&self.grid, Moment { time, dt }, u, &self.substances);
+        }
+        self.books.momentum_after(u);
+        self.timings.stop(Stage::Force, timer);
+    }
+
+    /// Substances and fluid appear, and momentum comes in with them.
+    pub fn emit(&mut self, time: f64, dt: f64) {
+        let timer = self.timings.start();
+        if self.sources.is_empty() {
+            return;
+        }
+        self.books.momentum_before(&self.velocity);
+        let pushing = self.sources.iter().any(|s| s.pushes());
+        if pushing {
+            center(&mut self.velocity, self.scratch.lend());
+        }
+        let Self { grid, substances, sources, scratch, .. } = self;
+        for source in sources.iter_mut() {
+            source.apply(grid, Moment { time, dt }, scratch.lend(), substances);
+        }
+        if pushing {
+            add_change(&mut self.velocity, self.scratch.lend());
+            self.velocity.iter_mut().for_each(|u| u.set_end_faces());
+        }
+        self.swell(time, dt);
+        self.clear_obstacles();
+        self.books.momentum_after(&self.velocity);
+        self.books.emitted(&self.grid, &self.substances, self.obstacles.as_ref());
+        self.timings.stop(Stage::Force, timer);
+    }
+
+    /// [`Flow::emit`] for a model whose velocities live at cell centres.
+    pub fn emit_centered(&mut self, u: &mut VectorField<D>, time: f64, dt: f64) {
+        let timer = self.timings.start();
+        if self.sources.is_empty() {
+            return;
+        }
+        self.books.momentum_before(u);
+        for source in &mut self.sources {
+            source.apply(&self.grid, Moment { time, dt }, u, &mut self.substances);
+        }
+        self.books.momentum_after(u);
+        self.books.emitted(&self.grid, &self.substances, self.obstacles.as_ref());
+        self.timings.stop(Stage::Force, timer);
+    }
+
+    /// How much fluid appears.
+    fn swell(&mut self, time: f64, dt: f64) {
+        let Self { grid, sources, swelling, obstacles, .. } = self;
+        let Some(rate) = swelling else { return };
+        rate.fill(0.0);
+        sources.iter().for_each(|s| s.swell(grid, Moment { time, dt }, 1.0, rate));
+        if let Some(o) = obstacles {
+            o.solids.clear_inside(rate, 0.0);
+        }
+    }
+
+    /// Substances vanish and temperatures settle.
+    pub fn lose(&mut self, dt: f64) {
+        let timer = self.timings.start();
+        let mut any = false;
+        for s in &mut self.substances {
+            if s.dissipation > 0.0 {
+                any = true;
+                // As viscosity: the paper's implicit rule, or the exact solution.
+                let keep = match self.options.diffusion {
+                    DiffusionScheme::Implicit => 1.0 / (1.0 + dt * s.dissipation),
+                    DiffusionScheme::Exact => libm::exp(-dt * s.dissipation),
+                } as Real;
+                let ambient = s.ambient;
+                s.field.par_rows(|_, a| a.iter_mut().for_each(|a| *a = ambient + keep * (*a - ambient)));
+            }
+            any |= !s.losses.is_empty();
+            s.losses.iter().for_each(|loss| loss.apply(&mut s.field, s.ambient, dt));
+        }
+        if any {
+            self.books.enter(&self.grid, &self.substances, self.obstacles.as_ref(), |account| &mut account.dissipated);
+        }
+        self.timings.stop(Stage::Force, timer);
+    }
+
+    /// `(1 - nu dt lap) u = u` on faces, and the same for every substance that diffuses.
+    pub fn diffuse(&mut self, dt: f64) -> Result<(), OutOfMemory> {
+        let timer = self.timings.start();
+        if self.viscosity > 0.0 {
+            let k = self.viscosity * dt / (self.grid.spacing[0] * self.grid.spacing[0]);
+            let spare = &mut self.scratch.lend()[0];
+            self.velocity.iter_mut().for_each(|u| spread(u, k, spare));
+        }
+        self.timings.stop(Stage::Diffuse, timer);
+        self.diffuse_substances(dt)
+    }
+
+    /// `(1 - nu dt lap) u = u` at cell centres.
+    pub fn diffuse_centered(&mut self, u: &mut VectorField<D>, dt: f64) -> Result<(), OutOfMemory> {
+        let timer = self.timings.start();
+        if self.viscosity > 0.0 {
+            for u in u {
+                self.diffuser.apply(u, self.viscosity * dt, self.options.diffusion)?;
+            }
+        }
+        self.timings.stop(Stage::Diffuse, timer);
+        Ok(())
+    }
+
+    /// `(1 - k dt lap) a = a` for every substance that diffuses.
+    pub fn diffuse_substances(&mut self, dt: f64) -> Result<(), OutOfMemory> {
+        let timer = self.timings.start();
+        let direct = !self.is_unbounded() && self.obstacles.is_none();
+        let Self { grid, options, substances, scratch, diffuser, .. } = self;
+        let mut any = false;
+        for s in substances.iter_mut().filter(|s| s.diffusion > 0.0) {
+            any = true;
+            if direct {
+                diffuser.apply(&mut s.field, s.diffusion * dt, options.diffusion)?;
+            } else {
+                spread(&mut s.field, s.diffusion * dt / (grid.spacing[0] * grid.spacing[0]), &mut scratch.lend()[0]);
+            }
+        }
+        if any {
+            // In the interior diffusion moves things around; what is left went through the sides.
+            self.books.enter(&self.grid, &self.substances, self.obstacles.as_ref(), |account| &mut account.sides);
+        }
+        self.timings.stop(Stage::Diffuse, timer);
+        Ok(())
+    }
+}
+
+/// `centered = mean of the two faces`.
+pub fn center<const D: usize>(faces: &mut VectorField<D>, centered: &mut VectorField<D>) {
+    for a in 0..D {
+        faces[a].fill_halo();
+        centered[a].relabel(At::Center, faces[a].ends());
+    }
+    let faces = &*faces;
+    rows::for_each(centered.each_mut(), |row, out| {
+        let mut pad = Pad::default();
+        let next = above(faces, row, &mut pad);
+        for (a, out) in out.into_iter().enumerate() {
+            let here = faces[a].row(row);
+            for x in 0..out.len() {
+                out[x] = 0.5 * (here[x] + next[a][x]);
+            }
+        }
+    });
+}
+
+/// Each face takes the mean of the changes on its two sides, where `centered` was the mean of faces before it changed.
+pub fn add_change<const D: usize>(faces: &mut VectorField<D>, centered: &mut VectorField<D>) {
+    let old = &*faces;
+    rows::for_each(centered.each_mut(), |row, change| {
+        let mut pad = Pad::default();
+        let next = above(old, row, &mut pad);
+        for (a, change) in change.into_iter().enumerate() {
+            let here = old[a].row(row);
+            for x in 0..change.len() {
+                change[x] -= 0.5 * (here[x] + next[a][x]);
+            }
+        }
+    });
+    for a in 0..D {
+        // Beyond an end as beside it; nothing changes where no tile is.
+        let ends = faces[a].ends().map(|ends| match ends {
+            Ends::Bounded { .. } => Ends::FLAT,
+            Ends::Unbounded(_) => Ends::Unbounded(0.0),
+            Ends::Periodic => Ends::Periodic,
+        });
+        centered[a].relabel(At::Center, ends);
+        centered[a].fill_halo();
+        faces[a].add_face_means(&centered[a], a);
+    }
+}
+
+/// `a += k lap a` in cells, in as many parts as stability asks for.
+fn spread<const D: usize>(field: &mut Field<D>, k: f64, spare: &mut Field<D>) {
+    // Explicit diffusion is stable up to 1 / (2 D); at 0.8 of that no wave changes its sign.
+    let parts = (k * 2.0 * D as f64 / 0.8).ceil().clamp(1.0, 1000.0);
+    let k = (k / parts) as Real;
+    for _ in 0..parts as usize {
+        field.finish_end_faces();
+        field.fill_halo();
+        spare.relabel(field.at(), field.ends());
+        let old = &*field;
+        spare.par_rows(|row, out| {
+            let here = old.row(row);
+            let mut pads = [Pad::default(); 2];
+            out.copy_from_slice(here);
+            for a in 0..D {
+                let [pad, other] = &mut pads;
+                let (up, down) = (old.up(row, a, pad), old.down(row, a, other));
+                for x in 0..out.len() {
+                    out[x] += k * ((up[x] - here[x]) - (here[x] - down[x]));
+                }
+            }
+        });
+        field.swap_values(spare);
+    }
+    field.finish_end_faces();
+}

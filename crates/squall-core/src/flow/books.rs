@@ -1,0 +1,322 @@
+//! Books: what each part of a step does to the amount of every substance.
+//!
+//! Amounts are measured between the parts, and each change is entered where it belongs. Advection must not change an amount
+//! except through the sides; what it does change is put back ([`Flow::balance`](super::Flow::balance)).
+
+use smallvec::{SmallVec, smallvec};
+
+use super::obstacles::Obstacles;
+use crate::Real;
+use crate::advect::MapScratch;
+use crate::advect::account::{settle, through_sides};
+use crate::field::{Field, VectorField};
+use crate::force::Substance;
+use crate::grid::{Axis, End, Ends, Grid, Side};
+use crate::layout::Row;
+use crate::ledger::{Account, Ledger};
+use crate::ops;
+use crate::rows;
+use crate::sim::StateVisitor;
+use crate::solid::Solids;
+
+/// One number for each substance.
+type Each<T> = SmallVec<[T; 4]>;
+
+#[derive(Default)]
+pub(crate) struct Books {
+    ledger: Ledger,
+    /// Amounts when they were last measured.
+    amounts: Each<f64>,
+    /// What the present advection brings in through the sides.
+    sides: Each<f64>,
+    /// The range that initial values, boundary values and sources span.
+    allowed: Each<[f64; 2]>,
+    /// The volume of fluid before the solids move, in cells.
+    volume: f64,
+    /// Which axes keep momentum, and its sums before something acts.
+    keeps_momentum: [bool; 3],
+    momentum: [f64; 3],
+    /// The part of the step after which an amount was found not to be finite.
+    pub lost_in: Option<&'static str>,
+}
+
+impl Books {
+    /// Opens the books of a step.
+    pub fn open<const D: usize>(
+        &mut self,
+        grid: &Grid<D>,
+        substances: &[Substance<D>],
+        obstacles: Option<&Obstacles<D>>,
+        velocity: &VectorField<D>,
+    ) {
+        let before: Each<f64> = std::mem::take(&mut self.amounts);
+        self.amounts = amounts(grid, substances, obstacles);
+        self.lost_in = None;
+        if self.allowed.len() != substances.len() {
+            self.allowed.truncate(substances.len());
+            for s in &substances[self.allowed.len()..] {
+                self.allowed.push(at_the_start(s));
+            }
+        }
+        for (i, s) in substances.iter().enumerate() {
+            // Somebody has changed the substance since the last step: what is there now is allowed.
+            if before.get(i) != Some(&self.amounts[i]) {
+                extend(&mut self.allowed[i], Survey::of(&s.field, s.ambient, None).range);
+            }
+        }
+        self.ledger = Ledger::default();
+        self.ledger.substances = self.amounts.iter().map(|&before| Account { before, ..Account::default() }).collect();
+        self.sides = smallvec![0.0; substances.len()];
+        for a in 0..D {
+            self.keeps_momentum[a] = grid.axes[a] == Axis::Periodic && obstacles.is_none();
+            if self.keeps_momentum[a] {
+                self.ledger.momentum[a].before = ops::sum(&velocity[a]);
+            }
+        }
+    }
+
+    /// Measures all amounts and enters their changes.
+    pub fn enter<const D: usize>(
+        &mut self,
+        grid: &Grid<D>,
+        substances: &[Substance<D>],
+        obstacles: Option<&Obstacles<D>>,
+        entry: impl Fn(&mut Account) -> &mut f64,
+    ) {
+        let now = amounts(grid, substances, obstacles);
+        for ((account, now), before) in self.ledger.substances.iter_mut().zip(&now).zip(&self.amounts) {
+            *entry(account) += now - before;
+        }
+        self.amounts = now;
+    }
+
+    /// Enters what sources did; what they gave off is allowed.
+    pub fn emitted<const D: usize>(
+        &mut self,
+        grid: &Grid<D>,
+        substances: &[Substance<D>],
+        obstacles: Option<&Obstacles<D>>,
+    ) {
+        for (i, s) in substances.iter().enumerate() {
+            let survey = Survey::of(&s.field, s.ambient, obstacles.map(|o| &o.solids));
+            let now = survey.amount * grid.cell_volume();
+            if let (Some(account), Some(before)) = (self.ledger.substances.get_mut(i), self.amounts.get_mut(i)) {
+                account.emitted += now - *before;
+                *before = now;
+                extend(&mut self.allowed[i], survey.range);
+            }
+        }
+        self.look_for_lost("sources");
+    }
+
+    /// Before substances move: what will come in through the sides. Solids hold what is beside them now.
+    pub fn before_advection<const D: usize>(
+        &mut self,
+        grid: &Grid<D>,
+        substances: &[Substance<D>],
+        scratch: &MapScratch<D>,
+        obstacles: Option<&Obstacles<D>>,
+    ) {
+        for (sides, s) in self.sides.iter_mut().zip(substances) {
+            *sides = through_sides(scratch, &s.field, s.ambient) * grid.cell_volume();
+        }
+        self.volume = obstacles.map_or(0.0, |o| o.solids.fluid_volume());
+    }
+
+    /// Before substances are advected in flux form.
+    pub fn before_fluxes<const D: usize>(&mut self, substances: &[Substance<D>], obstacles: Option<&Obstacles<D>>) {
+        for (sides, s) in self.sides.iter_mut().zip(substances) {
+            *sides = -ops::sum(&s.field);
+        }
+        self.volume = obstacles.map_or(0.0, |o| o.solids.fluid_volume());
+    }
+
+    /// After that: in a box with open sides what has changed went through them, in a closed one nothing should have.
+    pub fn after_fluxes<const D: usize>(&mut self, grid: &Grid<D>, substances: &[Substance<D>]) {
+        let closed = |axis: &Axis<D>| match axis {
+            Axis::Periodic => true,
+            Axis::Bounded { lo, hi } => [lo, hi].iter().all(|side| matches!(side, Side::Slip | Side::NoSlip { .. })),
+            Axis::Unbounded => false,
+        };
+        let closed = grid.axes.iter().all(closed);
+        for (sides, s) in self.sides.iter_mut().zip(substances) {
+            *sides = if closed { 0.0 } else { (*sides + ops::sum(&s.field)) * grid.cell_volume() };
+        }
+    }
+
+    /// After substances and solids have moved: what advection gained or lost is put back.
+    pub fn after_advection<const D: usize>(
+        &mut self,
+        grid: &Grid<D>,
+        substances: &mut [Substance<D>],
+        obstacles: Option<&Obstacles<D>>,
+    ) {
+        let solids = obstacles.map(|o| &o.solids);
+        // The grid's view of the volume of a solid changes a little as it moves; the fluid beside it is not to blame.
+        let grown = solids.map_or(0.0, |s| s.fluid_volume() - self.volume);
+        let volume = grid.cell_volume();
+        for (i, s) in substances.iter_mut().enumerate() {
+            let (Some(account), Some(before)) = (self.ledger.substances.get_mut(i), self.amounts.get_mut(i)) else {
+                continue;
+            };
+            let beside = if grown == 0.0 { 0.0 } else { solids.map_or(0.0, |o| o.mean_beside(&s.field, s.ambient)) };
+            let by_solids = beside * grown * volume;
+            let now = amount(&s.field, s.ambient, solids) * volume;
+            account.sides += self.sides[i];
+            account.solids += by_solids;
+            let missing = *before + self.sides[i] + by_solids - now;
+            let added = settle(&mut s.field, solids.map(|o| o.volume()), s.ambient, missing / volume) * volume;
+            account.corrected += added;
+            *before = now + added;
+        }
+        self.look_for_lost("advection");
+    }
+
+    /// What the projection left, in 1/s, and what swells.
+    pub fn volume<const D: usize>(&mut self, grid: &Grid<D>, left: &Field<D>, swelling: Option<&Field<D>>) {
+        let account = &mut self.ledger.volume;
+        account.emitted = swelling.map_or(0.0, |e| ops::sum(e) * grid.cell_volume());
+        // The flow out of all cells together is the flow out of the box.
+        account.sides = -account.emitted - ops::sum(left) * grid.cell_volume();
+    }
+
+    /// Before something pushes.
+    pub fn momentum_before<const D: usize>(&mut self, u: &VectorField<D>) {
+        for a in (0..D).filter(|&a| self.keeps_momentum[a]) {
+            self.momentum[a] = ops::sum(&u[a]);
+        }
+    }
+
+    /// After it has pushed.
+    pub fn momentum_after<const D: usize>(&mut self, u: &VectorField<D>) {
+        for a in (0..D).filter(|&a| self.keeps_momentum[a]) {
+            self.ledger.momentum[a].emitted += ops::sum(&u[a]) - self.momentum[a];
+        }
+    }
+
+    /// Closes the books of a step of `dt` seconds.
+    pub fn close<const D: usize>(
+        &mut self,
+        grid: &Grid<D>,
+        substances: &[Substance<D>],
+        obstacles: Option<&Obstacles<D>>,
+        velocity: &VectorField<D>,
+        dt: f64,
+    ) -> Ledger {
+        let cell = grid.cell_volume();
+        for (i, s) in substances.iter().enumerate().take(self.ledger.substances.len()) {
+            let survey = Survey::of(&s.field, s.ambient, obstacles.map(|o| &o.solids));
+            let account = &mut self.ledger.substances[i];
+            account.after = survey.amount * cell;
+            account.present = survey.present * cell;
+            account.range = survey.range;
+            account.allowed = self.allowed[i];
+            self.amounts[i] = account.after;
+        }
+        self.look_for_lost("end of step");
+        let volume = &mut self.ledger.volume;
+        volume.emitted *= dt;
+        volume.sides *= dt;
+        for a in (0..D).filter(|&a| self.keeps_momentum[a]) {
+            let account = &mut self.ledger.momentum[a];
+            account.after = ops::sum(&velocity[a]);
+            for entry in [&mut account.before, &mut account.emitted, &mut account.after] {
+                *entry *= cell;
+            }
+        }
+        std::mem::take(&mut self.ledger)
+    }
+
+    fn look_for_lost(&mut self, stage: &'static str) {
+        if self.lost_in.is_none() && !self.amounts.iter().all(|a| a.is_finite()) {
+            self.lost_in = Some(stage);
+        }
+    }
+
+    /// Shows what the next step depends on.
+    pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor, substances: usize) {
+        self.allowed.resize(substances, [f64::INFINITY, f64::NEG_INFINITY]);
+        self.amounts.resize(substances, f64::NAN);
+        for range in &mut self.allowed {
+            range.iter_mut().for_each(|v| visitor.real("allowed", v));
+        }
+        self.amounts.iter_mut().for_each(|v| visitor.real("amount", v));
+    }
+}
+
+/// The range that a substance, its surroundings and its sides span.
+fn at_the_start<const D: usize>(s: &Substance<D>) -> [f64; 2] {
+    let mut range = [s.ambient as f64; 2];
+    for ends in s.field.ends() {
+        let values = match ends {
+            Ends::Periodic => [End::Flat; 2],
+            Ends::Bounded { lo, hi } => [lo, hi],
+            Ends::Unbounded(outside) => [End::Value(outside); 2],
+        };
+        for end in values {
+            if let End::Value(b) = end {
+                extend(&mut range, [b as f64; 2]);
+            }
+        }
+    }
+    range
+}
+
+fn extend(range: &mut [f64; 2], by: [f64; 2]) {
+    *range = [range[0].min(by[0]), range[1].max(by[1])];
+}
+
+fn amounts<const D: usize>(grid: &Grid<D>, substances: &[Substance<D>], obstacles: Option<&Obstacles<D>>) -> Each<f64> {
+    let of = |s: &Substance<D>| amount(&s.field, s.ambient, obstacles.map(|o| &o.solids)) * grid.cell_volume();
+    substances.iter().map(of).collect()
+}
+
+/// The sum over the fluid of what exceeds the ambient value, in cells.
+fn amount<const D: usize>(field: &Field<D>, ambient: Real, solids: Option<&Solids<D>>) -> f64 {
+    let of_row = |row: Row<'_, D>| {
+        let a = field.row(row);
+        match solids.and_then(|s| s.volumes_near(row)) {
+            None => ops::lanes_sum(a.len(), |i| (a[i] - ambient) as f64),
+            Some(v) => ops::lanes_sum(a.len(), |i| v[i] as f64 * (a[i] - ambient) as f64),
+        }
+    };
+    rows::reduce(field.layout(), of_row, |x, y| x + y)
+}
+
+/// Sums and extremes over the fluid.
+struct Survey {
+    amount: f64,
+    present: f64,
+    range: [f64; 2],
+}
+
+impl Survey {
+    fn of<const D: usize>(field: &Field<D>, ambient: Real, solids: Option<&Solids<D>>) -> Self {
+        let of_row = |row: Row<'_, D>| {
+            let a = field.row(row);
+            let volumes = solids.and_then(|s| s.volumes_near(row));
+            let (amount, present) = match volumes {
+                None => (
+                    ops::lanes_sum(a.len(), |i| (a[i] - ambient) as f64),
+                    ops::lanes_sum(a.len(), |i| (a[i] - ambient).abs() as f64),
+                ),
+                Some(v) => (
+                    ops::lanes_sum(a.len(), |i| v[i] as f64 * (a[i] - ambient) as f64),
+                    ops::lanes_sum(a.len(), |i| v[i] as f64 * (a[i] - ambient).abs() as f64),
+                ),
+            };
+            let mut range = [Real::INFINITY, Real::NEG_INFINITY];
+            let mut note =
+                |v: Real| range = [if v < range[0] { v } else { range[0] }, if v > range[1] { v } else { range[1] }];
+            match volumes {
+                None => a.iter().for_each(|&a| note(a)),
+                Some(v) => a.iter().zip(v).filter(|(_, v)| **v > 0.0).for_each(|(&a, _)| note(a)),
+            }
+            (amount, present, range)
+        };
+        let (amount, present, range) = rows::reduce(field.layout(), of_row, |x, y| {
+            (x.0 + y.0, x.1 + y.1, [x.2[0].min(y.2[0]), x.2[1].max(y.2[1])])
+        });
+        Survey { amount, present, range: range.map(f64::from) }
+    }
+}

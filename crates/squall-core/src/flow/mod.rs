@@ -1,0 +1,297 @@
+//! The flow under every model: velocities on faces, what they carry, what acts on them, and the parts of a time step.
+//!
+//! A model holds a `Flow` and what only it has, and writes its step as a list of parts. Each part is a public method that
+//! reads like its formula, so a step of your own takes a few lines. Smoke past a ball:
+//!
+//! ```
+//! use squall_core::flow::{Flow, Moved, Options};
+//! use squall_core::force::{Buoyancy, ShapedSource, Supply};
+//! use squall_core::solid::{Boundary, Obstacle};
+//! use squall_core::{Axis, Grid, Side, shape::Sphere};
+//!
+//! let chimney = Axis::Bounded { lo: Side::Slip, hi: Side::Open };
+//! let grid = Grid::<2>::new([48, 72], [1.0, 1.5], [Axis::Periodic, chimney]);
+//! let mut flow = Flow::new(grid, Options::default())?;
+//! let smoke = flow.add_substance("smoke", 0.0)?;
+//! flow.forces.push(Box::new(Buoyancy { substance: smoke, strength: 4.0, ambient: 0.0 }));
+//! let mut source = ShapedSource::new(Box::new(Sphere { center: [0.5, 0.15], radius: 0.08 }));
+//! source.supply.push((smoke, Supply::Hold(1.0)));
+//! flow.sources.push(Box::new(source));
+//! let ball = Obstacle::new("ball", Box::new(Sphere { center: [0.45, 0.7], radius: 0.12 }));
+//! flow.set_obstacles(vec![ball], Boundary::CutCells)?;
+//!
+//! for _ in 0..60 {
+//!     let (t, dt) = (flow.time(), flow.longest_step(2.0).min(1.0 / 30.0));
+//!     flow.begin(dt)?; //                       the accounts of this step; solids where they are now
+//!     flow.trace(dt); //                        where everything comes from
+//!     flow.advect(Moved::Everything);
+//!     flow.move_obstacles(t + dt);
+//!     flow.balance(); //                        what advection gained or lost of a substance is put back
+//!     flow.emit(t, dt);
+//!     flow.push(t, dt); //                      u += dt f
+//!     let done = flow.project(None); //         lap q = div u,  u -= grad q
+//!     flow.replace_pressure(dt);
+//!     let report = flow.finish(dt, done)?;
+//!     assert!(report.ledger.substances[smoke].excess() < 1e-3, "no more smoke than the source gives");
+//! }
+//! assert!(flow.substances[smoke].field.get([24, 60]) > 0.1, "it has risen past the ball");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | file | parts |
+//! |---|---|
+//! | `advection` | `trace`, `trace_ahead`, `advect`, `balance`, `advect_texture` |
+//! | `act` | `push`, `emit`, `lose`, `diffuse` |
+//! | `pressure` | `project`, `apply_pressure`, `accumulate_pressure`, `replace_pressure` |
+//! | `obstacles` | `set_obstacles`, `move_obstacles` |
+//! | `follow` | tiles that follow the fluid |
+//! | `books` | what is conserved is accounted for |
+//! | `state` | `begin`, `finish`, reports, named fields, saving and restoring |
+
+mod act;
+mod advection;
+mod books;
+mod follow;
+mod obstacles;
+mod pressure;
+mod replay;
+mod state;
+
+use crate::Real;
+use crate::advect::{Advection, MapScratch};
+use crate::clock::Clock;
+use crate::diffuse::{Diffuser, DiffusionScheme};
+use crate::field::{Field, OutOfMemory, VectorField};
+use crate::force::{Force, Source, Substance};
+use crate::grid::{At, Axis, Ends, Grid};
+use crate::layout::Layout;
+use crate::model::Splitting;
+use crate::report::Timings;
+use crate::sample::Isa;
+use crate::texture::TextureCoordinates;
+use crate::trace::Tracer;
+
+pub use act::{add_change, center};
+pub use advection::Moved;
+use books::Books;
+use follow::Following;
+use obstacles::Obstacles;
+use pressure::Pressure;
+pub(crate) use state::show;
+
+/// How a step is computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options<const D: usize> {
+    /// How values are taken from departure points.
+    pub advection: Advection,
+    /// How the step is split.
+    pub splitting: Splitting,
+    /// How departure points are found.
+    pub tracer: Tracer,
+    /// How viscosity and diffusion are solved in a box without solids.
+    pub diffusion: DiffusionScheme,
+    /// What an iterative pressure solver may leave of the divergence, relative to what it found.
+    pub tolerance: f64,
+    /// Where there are no bounds, the air far away moves like this, in metres per second.
+    pub wind: [Real; D],
+    /// How fast the edge of an unbounded grid takes the velocity of the wind, per second.
+    pub wind_rate: f64,
+    /// Cells of clean air kept around the fluid where the grid follows it; more if the flow is fast.
+    pub buffer: usize,
+    /// The instruction set to compute with. All give the same bits.
+    pub isa: Isa,
+}
+
+impl<const D: usize> Default for Options<D> {
+    fn default() -> Self {
+        Options {
+            advection: Advection::MacCormack,
+            splitting: Splitting::LaggedPressure,
+            tracer: Tracer::Auto,
+            diffusion: DiffusionScheme::Implicit,
+            tolerance: 1e-4,
+            wind: [0.0; D],
+            wind_rate: 1.0,
+            buffer: 3,
+            isa: Isa::best(),
+        }
+    }
+}
+
+/// An incompressible flow in a box or without bounds, and what it carries.
+pub struct Flow<const D: usize> {
+    /// The box; or, if its axes are unbounded, the cell size and the part that is looked at.
+    pub grid: Grid<D>,
+    /// How a step is computed.
+    pub options: Options<D>,
+    /// Kinematic viscosity, in square metres per second.
+    pub viscosity: f64,
+    /// What is carried along.
+    pub substances: Vec<Substance<D>>,
+    /// What pushes.
+    pub forces: Vec<Box<dyn Force<D>>>,
+    /// What gives off substances.
+    pub sources: Vec<Box<dyn Source<D>>>,
+    /// Coordinates of what is painted on the fluid, if anything is.
+    pub texture: Option<TextureCoordinates<D>>,
+    pub(crate) layout: Layout<D>,
+    pub(crate) clock: Clock,
+    /// On faces, free of divergence between steps.
+    pub(crate) velocity: VectorField<D>,
+    /// The same at the beginning of the last step.
+    pub(crate) before: VectorField<D>,
+    /// How long before now `before` was; 0 if it says nothing.
+    pub(crate) before_by: f64,
+    /// Pressure over density.
+    pub(crate) pressure: Field<D>,
+    /// The potential that the last projection found.
+    pub(crate) potential: Field<D>,
+    pub(crate) scratch: MapScratch<D>,
+    /// The scheme that the scratch was made for.
+    scratch_for: Advection,
+    solver: Pressure<D>,
+    pub(crate) diffuser: Diffuser<D>,
+    /// How much fluid appears, per volume and second; if any ever does.
+    swelling: Option<Field<D>>,
+    pub(crate) obstacles: Option<Obstacles<D>>,
+    /// The tiles, where the grid follows the fluid.
+    following: Option<Following<D>>,
+    pub(crate) books: Books,
+    /// A direct solve that leaves more relative divergence than this gets a second round.
+    pub(crate) refine_above: f64,
+    /// Whether the initial velocity has been made free of divergence.
+    started: bool,
+    /// The largest velocity component of the fluid, in metres per second, and how fast it grew in the last step; the largest in
+    /// cells per second.
+    pub(crate) max_speed: f64,
+    acceleration: f64,
+    fastest: f64,
+    pub(crate) timings: Timings,
+}
+
+impl<const D: usize> Flow<D> {
+    /// Clean air at rest in a box; moving with the wind where there are no bounds.
+    pub fn new(grid: Grid<D>, options: Options<D>) -> Result<Self, OutOfMemory> {
+        let unbounded = grid.axes.contains(&Axis::Unbounded);
+        assert!(!unbounded || grid.axes == [Axis::Unbounded; D], "all axes are unbounded, or none");
+        // Some tile has to be there; the first step finds the right ones.
+        let layout = if unbounded { Layout::tiles([[0; D]]) } else { Layout::dense(grid.cells) };
+        let mut flow = Flow {
+            viscosity: 0.0,
+            substances: Vec::new(),
+            forces: Vec::new(),
+            sources: Vec::new(),
+            texture: None,
+            clock: Clock::default(),
+            velocity: faces(&layout, |c| velocity_ends(&grid, &options, c))?,
+            before: faces(&layout, |c| velocity_ends(&grid, &options, c))?,
+            before_by: 0.0,
+            pressure: Field::on(&layout, At::Center, grid.pressure_ends())?,
+            potential: Field::on(&layout, At::Center, grid.pressure_ends())?,
+            scratch: MapScratch::new(&layout, options.advection)?,
+            scratch_for: options.advection,
+            solver: Pressure::new(&grid, &layout, false)?,
+            diffuser: Diffuser::new(grid.cells, grid.spacing),
+            following: Following::new(&layout),
+            swelling: None,
+            obstacles: None,
+            books: Books::default(),
+            refine_above: f64::INFINITY,
+            started: false,
+            max_speed: 0.0,
+            acceleration: 0.0,
+            fastest: 0.0,
+            timings: Timings::default(),
+            layout,
+            options,
+            grid,
+        };
+        if unbounded {
+            flow.fill_with_wind();
+        }
+        Ok(flow)
+    }
+
+    /// How many fields, each of one number per cell, a flow with this many substances takes in a box.
+    pub fn fields_needed(options: &Options<D>, substances: usize) -> usize {
+        2 * D + 2 + substances + MapScratch::<D>::fields(options.advection, false)
+    }
+
+    /// Adds something to be carried, of which there is `ambient` everywhere; returns its place in the list.
+    pub fn add_substance(&mut self, name: &str, ambient: Real) -> Result<usize, OutOfMemory> {
+        self.substances.push(Substance::on(&self.layout, &self.grid, name, ambient)?);
+        Ok(self.substances.len() - 1)
+    }
+
+    /// Which cells exist.
+    pub fn layout(&self) -> &Layout<D> {
+        &self.layout
+    }
+
+    /// Velocity on the faces of cells, free of divergence between steps.
+    pub fn velocity(&self) -> &VectorField<D> {
+        &self.velocity
+    }
+
+    /// Sets the initial velocity on faces, one component after the other; the start makes it free of divergence.
+    pub fn set_velocity(&mut self, mut f: impl FnMut(usize, &mut Field<D>)) {
+        for (a, u) in self.velocity.iter_mut().enumerate() {
+            f(a, u);
+        }
+        self.started = false;
+        self.before_by = 0.0;
+    }
+
+    /// Pressure over density, in square metres per second squared.
+    pub fn pressure(&self) -> &Field<D> {
+        &self.pressure
+    }
+
+    /// How far the simulation is.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Simulated seconds.
+    pub fn time(&self) -> f64 {
+        self.clock.time
+    }
+
+    /// How the pressure is solved for.
+    pub fn solver(&self) -> String {
+        self.solver.describe()
+    }
+
+    /// Whether the grid follows the fluid.
+    pub fn is_unbounded(&self) -> bool {
+        self.following.is_some()
+    }
+}
+
+/// What velocity component `c` does at the ends: as the sides of the box say, or the wind far away.
+fn velocity_ends<const D: usize>(grid: &Grid<D>, options: &Options<D>, c: usize) -> [Ends; D] {
+    grid.velocity_ends(c).map(|ends| match ends {
+        Ends::Unbounded(_) => Ends::Unbounded(options.wind[c]),
+        bounded => bounded,
+    })
+}
+
+/// One field on the faces across each axis, ghosts filled.
+pub(crate) fn faces<const D: usize>(
+    layout: &Layout<D>,
+    ends: impl Fn(usize) -> [Ends; D],
+) -> Result<VectorField<D>, OutOfMemory> {
+    vector(|c| {
+        let mut field = Field::on(layout, At::Face(c), ends(c))?;
+        field.fill_halo();
+        Ok(field)
+    })
+}
+
+/// One field for each axis.
+pub(crate) fn vector<const D: usize>(
+    f: impl Fn(usize) -> Result<Field<D>, OutOfMemory>,
+) -> Result<VectorField<D>, OutOfMemory> {
+    let fields: Vec<_> = (0..D).map(f).collect::<Result<_, _>>()?;
+    Ok(fields.try_into().expect("one field per axis"))
+}

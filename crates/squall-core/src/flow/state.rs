@@ -1,0 +1,310 @@
+//! The frame of a step, and what others see of a flow: reports, named fields, the state that is saved.
+
+use smallvec::SmallVec;
+
+use super::Flow;
+use super::advection::fastest;
+use crate::advect::{Advection, MapScratch};
+use crate::field::{Field, OutOfMemory, Pad};
+use crate::force::Substance;
+use crate::grid::{At, Ends};
+use crate::layout::tile_width;
+use crate::ops;
+use crate::project::Projected;
+use crate::report::{Stage, StepReport, Timings};
+use crate::sim::{FieldInfo, NotFinite, StateVisitor, StepError};
+use crate::volume::{BLOCK, BLOCK_CELLS, Volume};
+
+/// The time over which forces are tried at the start, to learn how fast they will be, in seconds.
+const TRIAL: f64 = 1e-4;
+
+impl<const D: usize> Flow<D> {
+    /// Begins a step of `dt` seconds: memory, tiles and solids are where they have to be, the accounts are open. Returns how
+    /// many cells things move by, at most.
+    pub fn begin(&mut self, dt: f64) -> Result<f64, StepError> {
+        assert!(dt > 0.0 && dt.is_finite(), "a time step must be positive, not {dt}");
+        self.timings = Timings::default();
+        let timer = self.timings.start();
+        self.start()?;
+        self.books.open(&self.grid, &self.substances, self.obstacles.as_ref(), &self.velocity);
+        let cfl = self.speed() * dt;
+        self.follow(cfl, dt)?;
+        self.place_obstacles(self.clock.time);
+        self.timings.stop(Stage::Follow, timer);
+        Ok(cfl)
+    }
+
+    /// Makes the initial velocity free of divergence, and learns how strong the forces are. The first step does this if
+    /// nobody did before; who looks at the initial state does it first.
+    pub fn start(&mut self) -> Result<(), OutOfMemory> {
+        self.allocate()?;
+        if self.started {
+            return Ok(());
+        }
+        self.started = true;
+        self.place_obstacles(self.clock.time);
+        self.clear_obstacles();
+        self.velocity.iter_mut().for_each(|u| u.set_end_faces());
+        // What a starting field has of divergence is no pressure that goes on acting.
+        self.max_speed = self.project(None).max_speed;
+        for (before, now) in self.before.iter_mut().zip(&self.velocity) {
+            before.copy_all(now);
+        }
+        self.push(self.clock.time, TRIAL);
+        let gained = self.velocity.iter_mut().zip(&self.before).map(|(u, before)| {
+            u.par_rows(|row, u| u.iter_mut().zip(before.row(row)).for_each(|(u, b)| *u -= b));
+            let gained = ops::max_abs(u) as f64;
+            u.copy_all(before);
+            gained
+        });
+        self.acceleration = gained.fold(0.0, f64::max) / TRIAL;
+        self.before_by = 0.0;
+        Ok(())
+    }
+
+    /// Makes sure that there is memory for what is asked for, whatever was changed since the last step.
+    fn allocate(&mut self) -> Result<(), OutOfMemory> {
+        // Textures are always carried by the sharper scheme.
+        let scheme = if self.texture.is_some() { Advection::MacCormack } else { self.options.advection };
+        if scheme != self.scratch_for {
+            self.scratch = MapScratch::new(&self.layout, scheme)?;
+            self.scratch_for = scheme;
+        }
+        if self.swelling.is_none() && self.sources.iter().any(|s| s.swells()) {
+            self.swelling = Some(Field::on(&self.layout, At::Center, self.grid.pressure_ends())?);
+        }
+        Ok(())
+    }
+
+    /// Ends a step: the clock goes on, and the report is made.
+    pub fn finish(&mut self, dt: f64, projected: Projected) -> Result<StepReport, StepError> {
+        let energy = self.energy();
+        let report = self.report(dt, projected, energy)?;
+        Ok(report)
+    }
+
+    /// [`Flow::finish`] with an energy that the model knows better.
+    pub(crate) fn report(&mut self, dt: f64, projected: Projected, energy: f64) -> Result<StepReport, StepError> {
+        self.clock.tick(dt);
+        let timer = self.timings.start();
+        let cfl = self.speed() * dt;
+        self.acceleration = (projected.max_speed - self.max_speed).abs() / dt;
+        self.max_speed = projected.max_speed;
+        let Self { grid, substances, obstacles, velocity, books, .. } = self;
+        let ledger = books.close(grid, substances, obstacles.as_ref(), velocity, dt);
+        // A sum is finite only if its terms are (or cancel, as infinities of both signs do not: that is NaN).
+        if !energy.is_finite() || self.books.lost_in.is_some() {
+            self.find_not_finite()?;
+        }
+        self.timings.stop(Stage::Measure, timer);
+        Ok(StepReport {
+            dt,
+            cfl,
+            max_speed: projected.max_speed,
+            max_divergence: projected.max_divergence,
+            relative_divergence: projected.relative_divergence,
+            energy,
+            splitting: "",
+            mass: ledger.substances.iter().map(|account| account.after).collect(),
+            ledger,
+            cells: self.layout.cell_count() as u64,
+            pressure: projected.solve,
+            timings: self.timings.clone(),
+        })
+    }
+
+    fn find_not_finite(&self) -> Result<(), NotFinite> {
+        let stage = self.books.lost_in.unwrap_or("end of step");
+        let velocity = self.velocity.iter().enumerate().map(|(a, f)| (["u", "v", "w"][a], f));
+        let substances = self.substances.iter().map(|s| (s.name.as_str(), &s.field));
+        for (name, field) in velocity.chain(substances) {
+            field.find_not_finite(name, &self.clock, stage)?;
+        }
+        Ok(())
+    }
+
+    /// The longest step in which nothing moves by more than `cfl` cells, although forces go on: `dt = k / (U + sqrt(k a))` with
+    /// the speed `U` and the acceleration `a` in cells.
+    pub fn longest_step(&self, cfl: f64) -> f64 {
+        let sources = self.sources.iter().map(|s| s.speed()).fold(0.0, f64::max) / self.grid.min_spacing();
+        let speed = self.speed().max(sources);
+        cfl / (speed + (cfl * self.acceleration / self.grid.min_spacing()).sqrt())
+    }
+
+    /// Says that the time is exactly `t` now: frames fall on exact times however many steps led there.
+    pub fn snap_time(&mut self, t: f64) {
+        self.clock.time = t;
+        self.place_obstacles(t);
+    }
+
+    /// Kinetic energy per unit mass density, integrated over the cells.
+    pub fn energy(&self) -> f64 {
+        0.5 * self.velocity.iter().map(|u| ops::dot(u, u)).sum::<f64>() * self.grid.cell_volume()
+    }
+
+    /// The integral of each substance over all cells, in excess of its ambient value.
+    pub fn mass(&self) -> SmallVec<[f64; 8]> {
+        let cells = self.layout.cell_count() as f64;
+        let excess = |s: &Substance<D>| ops::sum(&s.field) - s.ambient as f64 * cells;
+        self.substances.iter().map(|s| excess(s) * self.grid.cell_volume()).collect()
+    }
+
+    /// What every flow has: its substances, velocity and pressure.
+    pub fn fields(&self) -> Vec<FieldInfo> {
+        let scalar = |name: &str| FieldInfo { name: name.to_string(), components: 1 };
+        let mut all: Vec<_> = self.substances.iter().map(|s| scalar(&s.name)).collect();
+        all.push(FieldInfo { name: "velocity".to_string(), components: D });
+        all.push(scalar("pressure"));
+        all
+    }
+
+    /// The field that is called so.
+    pub fn field(&self, name: &str, component: usize) -> Option<&Field<D>> {
+        match name {
+            "velocity" => self.velocity.get(component),
+            "pressure" => Some(&self.pressure),
+            _ => {
+                let substance = self.substances.iter().find(|s| s.name == name).map(|s| &s.field);
+                substance.or_else(|| self.texture.as_ref()?.field(name, component))
+            }
+        }
+    }
+
+    /// Copies a field of this flow into `out`, one value for each cell that is looked at, x fastest; of values on faces the
+    /// mean over each cell.
+    pub(crate) fn read(&self, field: &Field<D>, out: &mut Vec<f32>) {
+        out.clear();
+        let own = match field.at() {
+            At::Face(a) => Some(a),
+            _ => None,
+        };
+        if self.layout.as_tiles().is_none() {
+            for row in (0..self.layout.rows()).map(|r| self.layout.row(r)) {
+                let here = field.row(row);
+                match own {
+                    None => out.extend_from_slice(here),
+                    Some(a) => out.extend(here.iter().zip(field.row(row.up(a))).map(|(l, h)| 0.5 * (l + h))),
+                }
+            }
+            return;
+        }
+        let cells = self.grid.cells;
+        for r in 0..cells[1..].iter().product::<usize>() {
+            let mut index = [0isize; D];
+            let mut rest = r;
+            for a in 1..D {
+                index[a] = (rest % cells[a]) as isize;
+                rest /= cells[a];
+            }
+            for x in 0..cells[0] {
+                index[0] = x as isize;
+                let here = field.get_signed(index);
+                out.push(own.map_or(here, |a| {
+                    let mut next = index;
+                    next[a] += 1;
+                    0.5 * (here + field.get_signed(next))
+                }));
+            }
+        }
+    }
+
+    /// A field of this flow at cell centres, wherever it is; `false` if there are not three dimensions.
+    pub(crate) fn read_volume(&self, name: &str, field: &Field<D>, out: &mut Volume) -> bool {
+        if D != 3 || self.grid.spacing.iter().any(|h| (h / self.grid.spacing[0] - 1.0).abs() > 1e-6) {
+            return false;
+        }
+        let background = match field.ends()[0] {
+            Ends::Unbounded(value) => value,
+            _ => self.substances.iter().find(|s| s.name == name).map_or(0.0, |s| s.ambient),
+        };
+        let (origin, spacing) = (std::array::from_fn(|a| self.grid.origin[a]), self.grid.spacing[0]);
+        let Some(tiles) = self.layout.as_tiles() else {
+            let mut values = Vec::new();
+            self.read(field, &mut values);
+            let cells = std::array::from_fn(|a| self.grid.cells[a]);
+            *out = Volume::from_dense(origin, spacing, background, cells, &values);
+            return true;
+        };
+        *out = Volume { origin, spacing, background, ..Volume::default() };
+        // Every tile is made of blocks; those that hold nothing but the background are left out.
+        let per_side = tile_width::<D>() / BLOCK;
+        let mut blocks: Vec<([i32; 3], Vec<f32>)> = Vec::new();
+        for t in 0..tiles.coords().len() {
+            let mut values = vec![Vec::with_capacity(BLOCK_CELLS); per_side.pow(3)];
+            for r in 0..self.layout.rows_per_part() {
+                let row = self.layout.row(t * self.layout.rows_per_part() + r);
+                let mut pad = Pad::default();
+                let here = field.row(row);
+                let next = if let At::Face(a) = field.at() { field.up(row, a, &mut pad) } else { here };
+                let (y, z) = (r % tile_width::<D>() / BLOCK, r / tile_width::<D>() / BLOCK);
+                for bx in 0..per_side {
+                    let block = &mut values[bx + per_side * (y + per_side * z)];
+                    block.extend((bx * BLOCK..(bx + 1) * BLOCK).map(|x| 0.5 * (here[x] + next[x])));
+                }
+            }
+            for (b, values) in values.into_iter().enumerate() {
+                if values.iter().any(|&v| v != background) {
+                    let place = [b % per_side, b / per_side % per_side, b / per_side / per_side];
+                    let block = std::array::from_fn(|a| tiles.coords()[t][a] * per_side as i32 + place[a] as i32);
+                    blocks.push((block, values));
+                }
+            }
+        }
+        blocks.sort_unstable_by_key(|&(block, _)| block);
+        for (block, values) in blocks {
+            out.blocks.push(block);
+            out.values.extend_from_slice(&values);
+        }
+        true
+    }
+
+    /// Shows the visitor everything that the next step depends on; what a model has besides comes after it.
+    pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
+        visitor.integer("steps", &mut self.clock.steps);
+        visitor.real("time", &mut self.clock.time);
+        visitor.real("last_dt", &mut self.clock.last_dt);
+        visitor.real("max_speed", &mut self.max_speed);
+        visitor.real("acceleration", &mut self.acceleration);
+        visitor.real("before_by", &mut self.before_by);
+        let mut started = u64::from(self.started);
+        visitor.integer("started", &mut started);
+        self.started = started != 0;
+        self.visit_tiles(visitor);
+        // Whole arrays, as last faces lie behind the cells; ghosts up to date, so that equal states are equal bytes.
+        self.velocity.iter_mut().for_each(|f| show(visitor, "velocity", f));
+        self.before.iter_mut().for_each(|f| show(visitor, "velocity_before", f));
+        show(visitor, "pressure", &mut self.pressure);
+        for s in &mut self.substances {
+            show(visitor, &s.name, &mut s.field);
+        }
+        if let Some(texture) = &mut self.texture {
+            texture.visit_state(visitor);
+        }
+        self.books.visit_state(visitor, self.substances.len());
+        // How fast things are limits the next step.
+        self.fastest = fastest(&self.velocity, &self.grid);
+        self.place_obstacles(self.clock.time);
+    }
+
+    /// The tiles come first: restoring them makes room for everything else.
+    fn visit_tiles(&mut self, visitor: &mut dyn StateVisitor) {
+        let (Some(tiles), Some(following)) = (self.layout.as_tiles(), &mut self.following) else { return };
+        let mut coords: Vec<i32> = tiles.coords().iter().flatten().copied().collect();
+        let mut ages: Vec<i32> = following.ages.iter().map(|&a| a.into()).collect();
+        visitor.list("tile_coords", &mut coords);
+        visitor.list("tile_ages", &mut ages);
+        let restored: Vec<[i32; D]> = coords.chunks_exact(D).map(|c| std::array::from_fn(|a| c[a])).collect();
+        if restored != tiles.coords() && !restored.is_empty() {
+            self.move_to(restored).expect("memory for the tiles");
+        }
+        if let Some(following) = &mut self.following {
+            following.ages = ages.iter().map(|&a| a as u8).collect();
+        }
+    }
+}
+
+/// Shows a whole field, ghosts up to date.
+pub(crate) fn show<const D: usize>(visitor: &mut dyn StateVisitor, name: &str, field: &mut Field<D>) {
+    field.fill_halo();
+    visitor.array(name, field.data_mut());
+}
