@@ -54,8 +54,8 @@ impl<const D: usize> TextureCoordinates<D> {
     }
 
     /// How many fields, each of one number per cell, they take.
-    pub const fn fields(tiles: bool) -> usize {
-        SETS * D + MapScratch::<D>::fields(SCHEME, tiles)
+    pub const fn fields() -> usize {
+        SETS * D + MapScratch::<D>::fields(SCHEME)
     }
 
     /// Seconds after which a set begins anew.
@@ -126,7 +126,7 @@ impl<const D: usize> TextureCoordinates<D> {
                 traced = span;
             }
             let mut fields = set.each_mut();
-            carry(scheme, flow.isa, &mut fields, None, &mut scratch);
+            carry(scheme, flow.isa, &mut fields, &mut [], None, &mut scratch);
             for (a, xi) in set.iter_mut().enumerate() {
                 let (back, h) = (&scratch.back()[a], flow.grid.spacing[a] as Real);
                 xi.par_rows(|row, xi| {

@@ -14,9 +14,12 @@
 //! What loses most of a flow's energy is not the interpolation but the splitting of the step, see
 //! [`Splitting`](crate::model::stable_fluids::Splitting).
 
+mod correct;
 mod cubic;
+mod exchange;
 pub mod hyperbolic;
 mod mapped;
+mod pool;
 
 pub use mapped::{MapScratch, advect_mapped, carry};
 

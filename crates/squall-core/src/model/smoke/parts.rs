@@ -73,12 +73,13 @@ impl<const D: usize> Smoke<D> {
                 fields.push(u);
             }
         }
+        let mut conserved: SmallVec<[&mut Field<D>; 16]> = SmallVec::new();
         if what != Carried::Velocity {
-            fields.extend(substances.iter_mut().map(|s| &mut s.field));
+            conserved.extend(substances.iter_mut().map(|s| &mut s.field));
         }
         let scratch = scratch.as_mut().expect("allocated at the start");
         let exact = obstacles.as_ref().map(|o| &o.exact);
-        carry(options.advection, options.isa, &mut fields, exact, scratch);
+        carry(options.advection, options.isa, &mut fields, &mut conserved, exact, scratch);
         drop(fields);
         if grid.axes[0] != Axis::Unbounded {
             velocity.iter_mut().enumerate().for_each(|(c, u)| u.relabel(At::Face(c), grid.velocity_ends(c)));
