@@ -74,7 +74,8 @@ fn main() {
             let transport = shortest(|| {
                 let flow = Flow { grid: &grid, velocity: &u, tracer: Tracer::Rk2, isa: Isa::best() };
                 let mut all: Vec<&mut Field<3>> = fields.iter_mut().collect();
-                advect_mapped(Advection::MacCormack, flow, 1.0, &mut all, None, &mut scratch);
+                let (velocity, substances) = all.split_at_mut(3);
+                advect_mapped(Advection::MacCormack, flow, 1.0, velocity, substances, None, &mut scratch);
             });
             if name == "box" {
                 of_box = [passes, transport];

@@ -134,6 +134,27 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         }
     }
 
+    /// Copies into `out` the part from `x` on of the run that lies `by` cells away along each axis, 0 or -1 of them.
+    #[inline(always)]
+    pub(crate) fn below(&self, row: Row<'_, D>, by: [isize; D], x: usize, out: &mut [T]) {
+        if !row.on_tiles() {
+            return out.copy_from_slice(&self.row(row.moved(by))[x..x + out.len()]);
+        }
+        let n = const { tile_width::<D>() };
+        let (mut here, mut left) = (by, by);
+        (here[0], left[0]) = (0, -(n as isize));
+        for (j, out) in out.chunks_exact_mut(n).enumerate() {
+            let row = row.shifted(1, j as isize);
+            let start = row.moved(here).start;
+            if by[0] == 0 {
+                out.copy_from_slice(&self.data[start..start + n]);
+            } else {
+                out[0] = self.data[row.moved(left).start + n - 1];
+                out[1..].copy_from_slice(&self.data[start..start + n - 1]);
+            }
+        }
+    }
+
     /// The row one cell further along axis `a`. Along x on tiles it is a copy in `pad`, as half of it lies in the next tile.
     #[inline(always)]
     pub fn up<'a>(&'a self, row: Row<'_, D>, a: usize, pad: &'a mut Pad<T>) -> &'a [T] {

@@ -64,6 +64,9 @@ pub enum At {
     Center,
     /// The centre of the lower face across this axis.
     Face(usize),
+    /// The centre of the lower edge along this axis: on the lower side across all others. In 2D the edge along an axis is
+    /// the face across the other one.
+    Edge(usize),
     /// The lower corner.
     Node,
 }
@@ -72,7 +75,12 @@ impl At {
     /// Whether values lie on the lower side of their cells across axis `a`: then an end of that axis has values on it.
     #[inline]
     pub fn on_lower_side(self, a: usize) -> bool {
-        self == At::Face(a) || self == At::Node
+        match self {
+            At::Center => false,
+            At::Face(across) => across == a,
+            At::Edge(along) => along != a,
+            At::Node => true,
+        }
     }
 }
 

@@ -84,10 +84,23 @@ impl<const D: usize> Field<D> {
             self.data[SLACK..][..tile].fill(outside);
         } else {
             for a in 0..D {
-                self.fill_axis(a);
+                self.fill_axis(a, Prescribed::OnFace);
             }
         }
         self.ghosts_filled = true;
+    }
+
+    /// Writes the ghost cells as transport of what is conserved needs them: beyond an end that prescribes a value lie
+    /// cells that hold it. (Ghosts that put the value on the boundary face would carry in half a cell too much of it.)
+    pub(crate) fn fill_halo_from_outside(&mut self) {
+        let holds = |ends: &Ends| matches!(ends, Ends::Bounded { lo, hi } if *lo != End::Flat || *hi != End::Flat);
+        if !self.ends().iter().any(holds) {
+            return self.fill_halo();
+        }
+        for a in 0..D {
+            self.fill_axis(a, Prescribed::InCells);
+        }
+        self.ghosts_filled = false;
     }
 
     /// Makes this field, which lives on the faces across axis `a`, the mean of the centred values on both sides. Where an
@@ -119,19 +132,21 @@ impl<const D: usize> Field<D> {
         }
     }
 
-    /// Gives a staggered field its first and last face on a bounded axis of its own: what the end prescribes, or the value
-    /// of the next face inside.
+    /// Gives a field on faces, edges or nodes its values on the ends of each bounded axis across which it lies: what the
+    /// end prescribes, or the next value inside.
     pub fn finish_end_faces(&mut self) {
-        let At::Face(a) = self.at() else { return };
-        let Ends::Bounded { lo, hi } = self.ends()[a] else { return };
-        let n = self.cells()[a] as isize;
-        for (end, at, inside) in [(lo, 0, 1), (hi, n, n - 1)] {
-            match end {
-                End::Value(b) => self.set_slab(a, at, |_| b),
-                End::Flat => self.copy_slab(a, &Ghost { from: inside.clamp(0, n), to: at, scale: 1.0, shift: 0.0 }),
+        let at = self.at();
+        for a in (0..D).filter(|&a| at.on_lower_side(a)) {
+            let Ends::Bounded { lo, hi } = self.ends()[a] else { continue };
+            let n = self.cells()[a] as isize;
+            for (end, at, inside) in [(lo, 0, 1), (hi, n, n - 1)] {
+                match end {
+                    End::Value(b) => self.set_slab(a, at, |_| b),
+                    End::Flat => self.copy_slab(a, &Ghost { from: inside.clamp(0, n), to: at, scale: 1.0, shift: 0.0 }),
+                }
             }
+            self.ghosts_filled = false;
         }
-        self.ghosts_filled = false;
     }
 
     /// `face += mean of the centred values on both sides`, the last face included. Needs the ghosts of `cells`.
@@ -328,9 +343,9 @@ impl<const D: usize> Field<D> {
         });
     }
 
-    fn fill_axis(&mut self, a: usize) {
+    fn fill_axis(&mut self, a: usize, prescribed: Prescribed) {
         let n = self.cells()[a] as isize;
-        let (ghosts, count) = Ghost::of(n, self.ends()[a], self.at().on_lower_side(a));
+        let (ghosts, count) = Ghost::of(n, self.ends()[a], self.at().on_lower_side(a), prescribed);
         let ghosts = &ghosts[..count];
         if a == 0 {
             // Ghosts of both ends while a row is in the cache. Rows of ghosts get theirs from the other axes.
@@ -340,10 +355,12 @@ impl<const D: usize> Field<D> {
                     row[(g.to + HALO as isize) as usize] = value;
                 }
             });
-            // The last faces across another axis lie behind the cells, and are values as well.
-            if let At::Face(c @ 1..) = self.at()
-                && matches!(self.ends()[c], Ends::Bounded { .. })
-            {
+            // The last values on the lower sides across other axes lie behind the cells, and are values as well.
+            let at = self.at();
+            for c in (1..D).filter(|&c| at.on_lower_side(c)) {
+                if !matches!(self.ends()[c], Ends::Bounded { .. }) {
+                    continue;
+                }
                 let (layout, last) = (self.layout().clone(), self.cells()[c] as isize);
                 slab_runs(&layout, c, last, |start, run| {
                     for row in self.data[start..start + run].chunks_exact_mut(layout.stride()[1]) {
@@ -381,6 +398,15 @@ impl<const D: usize> Field<D> {
     }
 }
 
+/// Where the value lies that an end prescribes.
+#[derive(Clone, Copy, PartialEq)]
+enum Prescribed {
+    /// On the boundary face.
+    OnFace,
+    /// In all cells beyond it.
+    InCells,
+}
+
 /// One ghost value along an axis: `value[to] = scale * value[from] + shift`.
 #[derive(Clone, Copy, Default)]
 struct Ghost {
@@ -392,7 +418,7 @@ struct Ghost {
 
 impl Ghost {
     /// The ghosts of an axis of `n` cells, in an order in which each finds its source filled.
-    fn of(n: isize, ends: Ends, own_face: bool) -> ([Ghost; 2 * HALO], usize) {
+    fn of(n: isize, ends: Ends, own_face: bool, prescribed: Prescribed) -> ([Ghost; 2 * HALO], usize) {
         let mut ghosts = [Ghost::default(); 2 * HALO];
         let mut count = 0;
         let mut add = |from, to, scale, shift| {
@@ -417,6 +443,7 @@ impl Ghost {
                 Ends::Bounded { lo, hi } => {
                     let rule = |end| match end {
                         End::Flat => (1.0, 0.0),
+                        End::Value(b) if prescribed == Prescribed::InCells => (0.0, b),
                         End::Value(b) => (-1.0, 2.0 * b),
                     };
                     let (lo, hi) = (rule(lo), rule(hi));

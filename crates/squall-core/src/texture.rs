@@ -122,7 +122,7 @@ impl<const D: usize> TextureCoordinates<D> {
                 traced = span;
             }
             let mut fields = set.each_mut();
-            carry(scheme, flow.isa, &mut fields, None, scratch);
+            carry(scheme, flow.isa, &mut fields, &mut [], None, scratch);
             for (a, xi) in set.iter_mut().enumerate() {
                 let (back, h) = (&scratch.back()[a], flow.grid.spacing[a] as Real);
                 xi.par_rows(|row, xi| {

@@ -7,9 +7,9 @@
 //! On tiles every tile is sampled through windows ([`Windows`]): dense copies of the tile and what lies around it. As
 //! points are given by displacements, a tile gives the same bits as a box.
 
-use std::ops::{Deref, DerefMut};
-use std::sync::Mutex;
-
+use super::correct::{Corrected, compensate, correct};
+use super::exchange::{Clipped, exchange};
+use super::pool::{Lent, Pool};
 use super::{Advection, Flow, cubic};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
@@ -17,26 +17,23 @@ use crate::grid::{At, Ends, Grid};
 use crate::layout::{Layout, Row};
 use crate::rows;
 use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Places, Points, Windows};
-use crate::sample::{chunks, flatten, gather, limit, reach};
+use crate::sample::{chunks, flatten, gather, reach};
 use crate::trace::{Paths, Tracer, Work};
 
 /// Fields that are moved at once in a box: all share one look at the displacements.
-const BOX_GROUP: usize = 5;
+const GROUP: usize = 4;
 
-/// Fields at one location that are moved at once on tiles, where the windows of more would not fit into the cache.
-const TILE_GROUP: usize = 2;
+/// Fields at one location that are moved at once on tiles, where the windows of more would not fit into the cache; and
+/// fields that are conserved, which take twice as much scratch.
+const SMALL_GROUP: usize = 2;
 
 /// How many of the fields are moved at once.
-fn group<const D: usize>(fields: &[&mut Field<D>]) -> usize {
-    if fields[0].layout().as_tiles().is_none() {
-        return fields.len().min(BOX_GROUP);
+fn group<const D: usize>(fields: &[&mut Field<D>], conserved: bool) -> usize {
+    if !conserved && fields[0].layout().as_tiles().is_none() {
+        return fields.len().min(GROUP);
     }
-    fields.iter().take_while(|f| f.at() == fields[0].at()).count().min(TILE_GROUP)
-}
-
-/// Room for the largest group.
-const fn largest_group<const D: usize>(tiles: bool) -> usize {
-    if tiles { TILE_GROUP } else { BOX_GROUP }
+    let alike = |f: &&&mut Field<D>| f.at() == fields[0].at() && f.conserved_rules() == fields[0].conserved_rules();
+    fields.iter().take(SMALL_GROUP).take_while(alike).count()
 }
 
 /// What [`advect_mapped`] works in.
@@ -44,11 +41,14 @@ pub struct MapScratch<const D: usize> {
     /// Displacements of the paths back in time, and of those forward.
     back: Vec<Field<D>>,
     forth: Vec<Field<D>>,
-    /// First a carrier, while paths are traced; then the fields moved once, and the results.
+    /// First a carrier, while paths are traced; then the fields moved once, and what corrects them.
     work: Vec<Field<D>>,
     reach: Vec<u8>,
+    too_far: Option<f64>,
+    clipped: [Clipped; SMALL_GROUP],
     tracing: Pool<Work<D>>,
     sampling: Pool<Bench<D>>,
+    exchanging: Pool<Windows<D>>,
 }
 
 impl<const D: usize> MapScratch<D> {
@@ -60,22 +60,22 @@ impl<const D: usize> MapScratch<D> {
         Ok(MapScratch {
             back: fields(D)?,
             forth: fields(if scheme == Advection::MacCormack { D } else { 0 })?,
-            work: fields(
-                Self::fields(scheme, layout.as_tiles().is_some())
-                    - D * if scheme == Advection::MacCormack { 2 } else { 1 },
-            )?,
+            work: fields(Self::fields(scheme) - D * if scheme == Advection::MacCormack { 2 } else { 1 })?,
             reach: Vec::new(),
+            too_far: None,
+            clipped: Default::default(),
             tracing: Pool::default(),
             sampling: Pool::default(),
+            exchanging: Pool::default(),
         })
     }
 
     /// How many fields that is.
-    pub const fn fields(scheme: Advection, tiles: bool) -> usize {
-        let group = largest_group::<D>(tiles);
+    pub const fn fields(scheme: Advection) -> usize {
         match scheme {
-            Advection::MacCormack => 2 * D + 2 * group,
-            Advection::SemiLagrangian | Advection::MonotoneCubic => D + if group < D { D } else { group },
+            // What is conserved takes four for each field of a group, the others two.
+            Advection::MacCormack => 2 * D + 2 * GROUP,
+            Advection::SemiLagrangian | Advection::MonotoneCubic => D + GROUP,
         }
     }
 
@@ -90,6 +90,12 @@ impl<const D: usize> MapScratch<D> {
         &self.back
     }
 
+    /// On tiles paths end within the tiles beside (14 cells away, 30 in 2D). If the last ones traced might have gone further,
+    /// how far, in cells: then the step was too long.
+    pub fn too_far(&self) -> Option<f64> {
+        self.too_far
+    }
+
     /// One field for each axis, for others to use between two calls.
     pub fn lend(&mut self) -> &mut VectorField<D> {
         (&mut self.work[..D]).try_into().expect("as many as axes")
@@ -97,15 +103,15 @@ impl<const D: usize> MapScratch<D> {
 
     /// Finds where everything comes from.
     pub fn trace(&mut self, scheme: Advection, flow: Flow<D>, dt: f64) {
-        let Self { back, forth, reach: margins, tracing, .. } = self;
-        trace_both(scheme, flow, dt, margins, tracing, back, forth);
+        let Self { back, forth, reach: margins, too_far, tracing, .. } = self;
+        *too_far = trace_both(scheme, flow, dt, margins, tracing, back, forth);
     }
 
     /// [`MapScratch::trace`] through the velocity that was left in the lent fields.
     pub fn trace_lent(&mut self, scheme: Advection, grid: &Grid<D>, tracer: Tracer, isa: Isa, dt: f64) {
-        let Self { back, forth, work, reach: margins, tracing, .. } = self;
+        let Self { back, forth, work, reach: margins, too_far, tracing, .. } = self;
         let velocity = (&work[..D]).try_into().expect("as many as axes");
-        trace_both(scheme, Flow { grid, velocity, tracer, isa }, dt, margins, tracing, back, forth);
+        *too_far = trace_both(scheme, Flow { grid, velocity, tracer, isa }, dt, margins, tracing, back, forth);
     }
 }
 
@@ -117,58 +123,109 @@ fn trace_both<const D: usize>(
     pool: &Pool<Work<D>>,
     back: &mut [Field<D>],
     forth: &mut [Field<D>],
-) {
-    reach(flow.velocity, (dt / flow.grid.min_spacing()) as Real, margins);
+) -> Option<f64> {
+    let too_far = reach(flow.velocity, (dt.abs() / flow.grid.min_spacing()) as Real, margins);
     trace(&flow, dt, margins, pool, back);
     if scheme == Advection::MacCormack {
         trace(&flow, -dt, margins, pool, forth);
     }
+    too_far
 }
 
-/// Moves fields at any location with a staggered flow for `dt` seconds: `a(x) <- a(path from x, back by dt)`.
-///
-/// Needs the ghosts of the velocity. Where `exact` is not 1 (beside solids), MacCormack's correction is left out.
+/// Moves fields at any location with a flow, staggered or centred, for `dt` seconds: `a(x) <- a(path from x, back by dt)`.
+/// See [`carry`]. Needs the ghosts of the velocity.
 pub fn advect_mapped<const D: usize>(
     scheme: Advection,
     flow: Flow<D>,
     dt: f64,
     fields: &mut [&mut Field<D>],
+    conserved: &mut [&mut Field<D>],
     exact: Option<&Field<D>>,
     scratch: &mut MapScratch<D>,
 ) {
     scratch.trace(scheme, flow, dt);
-    carry(scheme, flow.isa, fields, exact, scratch);
+    carry(scheme, flow.isa, fields, conserved, exact, scratch);
 }
 
 /// Moves fields along the paths that were traced last.
+///
+/// Of the fields in `conserved` (substances; not velocities) neither more nor less is there afterwards: what the
+/// limiter cuts off goes to neighbours, and through an end that prescribes a value flows exactly that value, as if
+/// cells outside held it. Where `exact` is not 1 (beside solids), MacCormack's correction is left out.
 pub fn carry<const D: usize>(
     scheme: Advection,
     isa: Isa,
     fields: &mut [&mut Field<D>],
+    conserved: &mut [&mut Field<D>],
     exact: Option<&Field<D>>,
     scratch: &mut MapScratch<D>,
 ) {
-    let MapScratch { back, forth, work, reach: margins, sampling, .. } = scratch;
+    carry_all(scheme, isa, fields, false, exact, scratch);
+    carry_all(scheme, isa, conserved, true, exact, scratch);
+}
+
+fn carry_all<const D: usize>(
+    scheme: Advection,
+    isa: Isa,
+    mut fields: &mut [&mut Field<D>],
+    conserved: bool,
+    exact: Option<&Field<D>>,
+    scratch: &mut MapScratch<D>,
+) {
+    while !fields.is_empty() {
+        let (now, later) = fields.split_at_mut(group(fields, conserved));
+        fields = later;
+        carry_group(scheme, isa, now, conserved, exact, scratch);
+    }
+}
+
+fn carry_group<const D: usize>(
+    scheme: Advection,
+    isa: Isa,
+    fields: &mut [&mut Field<D>],
+    conserved: bool,
+    exact: Option<&Field<D>>,
+    scratch: &mut MapScratch<D>,
+) {
+    let MapScratch { back, forth, work, reach: margins, clipped, sampling, exchanging, .. } = scratch;
+    let count = fields.len();
+    let rules = if conserved { fields[0].conserved_rules() } else { fields[0].axis_rules() };
+    let [back, forth] = [back, forth].map(|d| Map { d, margins, rules, isa });
+    fields.iter_mut().for_each(|f| fill(f, conserved));
+    let (moved, work) = work.split_at_mut(count);
     let sampler: Sampler<D> = if scheme == Advection::MonotoneCubic { cubic::gather_monotone } else { gather };
-    let mut rest = fields;
-    while !rest.is_empty() {
-        let count = group(rest);
-        let (now, later) = rest.split_at_mut(count);
-        rest = later;
-        now.iter_mut().for_each(|f| f.fill_halo());
-        let map = |d| Map { d, margins, rules: now[0].axis_rules(), isa };
-        let (results, rest_of_work) = work.split_at_mut(count);
-        if scheme == Advection::MacCormack {
-            let moved = &mut rest_of_work[..count];
-            sample_all(&map(back), gather, now, moved, sampling);
-            correct_all(&map(back), &map(forth), now, moved, exact, results, sampling);
-        } else {
-            sample_all(&map(back), sampler, now, results, sampling);
+    sample_all(&back, sampler, fields, moved, sampling);
+    if scheme == Advection::MacCormack {
+        finish(moved, fields, conserved);
+        let (compensated, work) = work.split_at_mut(count);
+        compensate(&forth, fields, moved, exact, compensated, sampling);
+        finish(compensated, fields, conserved);
+        let (rooms, clipped) =
+            if conserved { (&mut work[..2 * count], &mut clipped[..count]) } else { Default::default() };
+        clipped.iter_mut().for_each(|c| c.reset(fields[0]));
+        correct(&back, fields, compensated, exact, Corrected { moved, rooms, clipped }, sampling);
+        for (k, clipped) in clipped.iter().enumerate() {
+            moved[k].relabel(fields[k].at(), fields[k].ends());
+            let rooms = rooms.get_disjoint_mut([k, count + k]).expect("two for each field");
+            exchange(isa, &mut moved[k], rooms, &mut compensated[k], clipped, exchanging);
         }
-        for (field, result) in now.iter_mut().zip(results) {
-            field.swap_values(result);
-            field.finish_end_faces();
-        }
+    }
+    for (field, result) in fields.iter_mut().zip(moved) {
+        field.swap_values(result);
+        field.finish_end_faces();
+    }
+}
+
+fn fill<const D: usize>(field: &mut Field<D>, conserved: bool) {
+    if conserved { field.fill_halo_from_outside() } else { field.fill_halo() }
+}
+
+/// Makes values that rows have left ready to be sampled.
+fn finish<const D: usize>(values: &mut [Field<D>], like: &[&mut Field<D>], conserved: bool) {
+    for (values, like) in values.iter_mut().zip(like) {
+        values.relabel(like.at(), like.ends());
+        values.finish_end_faces();
+        fill(values, conserved);
     }
 }
 
@@ -222,21 +279,20 @@ impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
 }
 
 /// Where values go to, or come from.
-struct Map<'a, const D: usize> {
+pub(super) struct Map<'a, const D: usize> {
     d: &'a [Field<D>],
     margins: &'a [u8],
     /// Of the box.
     rules: [AxisRule; D],
-    isa: Isa,
+    pub isa: Isa,
 }
 
 /// What sampling one chunk works in.
-struct Bench<const D: usize> {
+pub(super) struct Bench<const D: usize> {
     d: [Lanes; D],
-    axis: [AxisLanes; D],
-    places: Places,
-    limits: Places,
-    windows: Windows<D>,
+    pub axis: [AxisLanes; D],
+    pub places: Places,
+    pub windows: Windows<D>,
 }
 
 impl<const D: usize> Bench<D> {
@@ -245,50 +301,63 @@ impl<const D: usize> Bench<D> {
             d: [[0.0; CHUNK]; D],
             axis: std::array::from_fn(|_| AxisLanes::new()),
             places: Places::new(),
-            limits: Places::new(),
             windows: Windows::new(),
         }
     }
 }
 
 impl<const D: usize> Map<'_, D> {
-    fn margin(&self, row: Row<'_, D>) -> u8 {
+    pub fn margin(&self, row: Row<'_, D>) -> u8 {
         row.tile().map_or(0, |t| self.margins[t])
     }
 
-    /// Leaves in the bench the places and fractions of the points of a chunk at one location, and in `hit` where one met a
-    /// boundary.
+    /// Leaves in the bench the places and fractions of the points of a chunk at one location, and where one met a boundary.
     #[inline(always)]
-    fn locate(
-        &self,
-        at: At,
-        (row, chunk): (Row<'_, D>, Chunk<D>),
-        layout: &Layout<D>,
-        bench: &mut Bench<D>,
-        hit: &mut [u32; CHUNK],
-    ) {
-        let Bench { d, axis, places, windows, .. } = bench;
+    pub fn locate(&self, at: At, (row, chunk): (Row<'_, D>, Chunk<D>), layout: &Layout<D>, bench: &mut Bench<D>) {
+        let Bench { d, axis, places, windows } = bench;
         for a in 0..D {
-            let d = &mut d[a][..chunk.len];
-            let here = chunk.of(self.d[a].run(row));
-            match at {
-                At::Center | At::Node => d.copy_from_slice(here),
-                At::Face(f) => {
-                    self.d[a].beside(row, f, -1, chunk.x, d);
-                    for l in 0..d.len() {
-                        d[l] = 0.5 * (here[l] + d[l]);
-                    }
-                }
-            }
+            self.displacement(a, at, row, chunk, &mut d[a]);
         }
         let (rules, layout) = if row.on_tiles() { (&windows.rules, &windows.layout) } else { (&self.rules, layout) };
         for a in 0..D {
-            let points = if at == At::Face(a) { Points::FaceToFace } else { Points::CenterToCenter };
+            let points = if at.on_lower_side(a) { Points::FaceToFace } else { Points::CenterToCenter };
             rules[a].locate(a, chunk, &d[a], points, &mut axis[a]);
         }
         flatten(layout, axis.each_ref(), chunk.lanes, places);
-        for l in 0..chunk.lanes {
-            hit[l] |= axis.iter().fold(0, |m, a| m | a.moved[l]);
+    }
+
+    /// `d` = the displacement along axis `a` of what lives at a location: the mean over the cell centres around it.
+    #[inline(always)]
+    fn displacement(&self, a: usize, at: At, row: Row<'_, D>, chunk: Chunk<D>, d: &mut Lanes) {
+        let from = &self.d[a];
+        let here = chunk.of(from.run(row));
+        let d = &mut d[..chunk.len];
+        match at {
+            At::Center => d.copy_from_slice(here),
+            At::Face(f) => {
+                from.beside(row, f, -1, chunk.x, d);
+                for l in 0..d.len() {
+                    d[l] = 0.5 * (here[l] + d[l]);
+                }
+            }
+            At::Edge(_) | At::Node => {
+                d.copy_from_slice(here);
+                let mut other = [0.0; CHUNK];
+                let mut count: Real = 1.0;
+                for corner in 1..1usize << D {
+                    if (0..D).any(|b| corner >> b & 1 == 1 && !at.on_lower_side(b)) {
+                        continue;
+                    }
+                    let by = std::array::from_fn(|b| -((corner >> b & 1) as isize));
+                    from.below(row, by, chunk.x, &mut other[..d.len()]);
+                    for l in 0..d.len() {
+                        d[l] += other[l];
+                    }
+                    count += 1.0;
+                }
+                // A power of two: exact.
+                d.iter_mut().for_each(|d| *d *= 1.0 / count);
+            }
         }
     }
 }
@@ -303,19 +372,13 @@ fn sample_all<const D: usize>(
     out: &mut [Field<D>],
     pool: &Pool<Bench<D>>,
 ) {
-    let mut refs: smallvec::SmallVec<[&mut Field<D>; BOX_GROUP]> = out.iter_mut().collect();
+    let mut refs: smallvec::SmallVec<[&mut Field<D>; GROUP]> = out.iter_mut().collect();
     rows::for_each_run(&mut refs, bench(pool), |bench, row, out| {
         if row.on_tiles() {
             bench.windows.enter(row, map.margin(row), fields.iter().map(|f| &**f));
         }
         map.isa.run(SampleRun { map, sampler, fields, bench, row, out });
     });
-    drop(refs);
-    for (out, field) in out.iter_mut().zip(fields) {
-        out.relabel(field.at(), field.ends());
-        out.finish_end_faces();
-        out.fill_halo();
-    }
 }
 
 struct SampleRun<'a, 'f, 'o, const D: usize> {
@@ -338,7 +401,7 @@ impl<const D: usize> Kernel for SampleRun<'_, '_, '_, D> {
                 let at = fields[k].at();
                 if located != Some(at) {
                     located = Some(at);
-                    map.locate(at, (row, chunk), fields[0].layout(), bench, &mut [0; CHUNK]);
+                    map.locate(at, (row, chunk), fields[0].layout(), bench);
                 }
                 let from = if row.on_tiles() { bench.windows.corners(k) } else { fields[k].corners() };
                 sampler(map.isa, from, &bench.places, bench.axis.each_ref().map(|a| &a.frac), &mut value);
@@ -348,127 +411,11 @@ impl<const D: usize> Kernel for SampleRun<'_, '_, '_, D> {
     }
 }
 
-/// `a1 + (a - A^-1 a1) / 2`, limited to the values that `a1 = A a` was made of.
-fn correct_all<const D: usize>(
-    back: &Map<D>,
-    forth: &Map<D>,
-    fields: &[&mut Field<D>],
-    moved: &[Field<D>],
-    exact: Option<&Field<D>>,
-    results: &mut [Field<D>],
-    pool: &Pool<Bench<D>>,
-) {
-    let mut refs: smallvec::SmallVec<[&mut Field<D>; BOX_GROUP]> = results.iter_mut().collect();
-    rows::for_each_run(&mut refs, bench(pool), |bench, row, out| {
-        if row.on_tiles() {
-            bench.windows.enter(row, back.margin(row), moved.iter().chain(fields.iter().map(|f| &**f)));
-        }
-        back.isa.run(CorrectRun { back, forth, fields, moved, exact, bench, row, out });
-    });
-}
-
-struct CorrectRun<'a, 'f, 'o, const D: usize> {
-    back: &'a Map<'a, D>,
-    forth: &'a Map<'a, D>,
-    fields: &'a [&'f mut Field<D>],
-    moved: &'a [Field<D>],
-    exact: Option<&'a Field<D>>,
-    bench: &'a mut Bench<D>,
-    row: Row<'a, D>,
-    out: &'a mut [&'o mut [Real]],
-}
-
-impl<const D: usize> Kernel for CorrectRun<'_, '_, '_, D> {
-    #[inline(always)]
-    fn run(self) {
-        let CorrectRun { back, forth, fields, moved, exact, bench, row, out } = self;
-        let isa = back.isa;
-        let count = fields.len();
-        let (mut value, mut half) = ([0.0; CHUNK], [0.0; CHUNK]);
-        for chunk in chunks(row, out[0].len(), bench.windows.margin) {
-            let mut located = None;
-            for (k, out) in out.iter_mut().enumerate() {
-                let at = fields[k].at();
-                if located != Some(at) {
-                    located = Some(at);
-                    // Where either path met a boundary there is no way back: keep a1. Beside solids, too.
-                    let mut hit = [0; CHUNK];
-                    back.locate(at, (row, chunk), fields[0].layout(), bench, &mut hit);
-                    std::mem::swap(&mut bench.places, &mut bench.limits);
-                    forth.locate(at, (row, chunk), fields[0].layout(), bench, &mut hit);
-                    for l in 0..chunk.lanes {
-                        half[l] = if hit[l] == 0 { 0.5 } else { 0.0 };
-                    }
-                    if let Some(exact) = exact {
-                        let factor = chunk.of(exact.run(row));
-                        for l in 0..factor.len() {
-                            half[l] *= factor[l];
-                        }
-                    }
-                }
-                let tiles = row.on_tiles();
-                let from = if tiles { bench.windows.corners(k) } else { moved[k].corners() };
-                gather(isa, from, &bench.places, bench.axis.each_ref().map(|a| &a.frac), &mut value);
-                let (old, new) = (chunk.of(fields[k].run(row)), chunk.of(moved[k].run(row)));
-                let (corrected, half) = (&mut value[..old.len()], &half[..old.len()]);
-                for l in 0..old.len() {
-                    corrected[l] = new[l] + half[l] * (old[l] - corrected[l]);
-                }
-                let around = if tiles { bench.windows.corners(count + k) } else { fields[k].corners() };
-                limit(isa, around, &bench.limits, &mut value);
-                chunk.store(&value, out);
-            }
-        }
-    }
-}
-
-fn bench<'a, const D: usize>(pool: &'a Pool<Bench<D>>) -> impl Fn() -> Lent<'a, Bench<D>> + Sync {
+/// Benches that know nothing of any tile.
+pub(super) fn bench<'a, const D: usize>(pool: &'a Pool<Bench<D>>) -> impl Fn() -> Lent<'a, Bench<D>> + Sync {
     || {
         let mut bench = pool.take(Bench::new);
         bench.windows.leave();
         bench
-    }
-}
-
-/// Things that are dear to make: who is done with one puts it back.
-#[derive(Debug)]
-struct Pool<T>(Mutex<Vec<T>>);
-
-impl<T> Default for Pool<T> {
-    fn default() -> Self {
-        Pool(Mutex::new(Vec::new()))
-    }
-}
-
-impl<T> Pool<T> {
-    fn take(&self, new: impl Fn() -> T) -> Lent<'_, T> {
-        let kept = self.0.lock().expect("nothing panics while it holds the lock").pop();
-        Lent { thing: Some(kept.unwrap_or_else(new)), pool: self }
-    }
-}
-
-struct Lent<'a, T> {
-    thing: Option<T>,
-    pool: &'a Pool<T>,
-}
-
-impl<T> Deref for Lent<'_, T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        self.thing.as_ref().expect("there until dropped")
-    }
-}
-
-impl<T> DerefMut for Lent<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        self.thing.as_mut().expect("there until dropped")
-    }
-}
-
-impl<T> Drop for Lent<'_, T> {
-    fn drop(&mut self) {
-        if let (Some(thing), Ok(mut pool)) = (self.thing.take(), self.pool.0.lock()) {
-            pool.push(thing);
-        }
     }
 }

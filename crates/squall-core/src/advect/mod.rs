@@ -15,9 +15,12 @@
 //! [`Splitting`](crate::model::stable_fluids::Splitting).
 
 pub mod account;
+mod correct;
 mod cubic;
+mod exchange;
 pub mod hyperbolic;
 mod mapped;
+mod pool;
 
 pub use mapped::{MapScratch, advect_mapped, carry};
 

@@ -142,14 +142,15 @@ fn advect_along<const D: usize>(
     substances: &mut [Substance<D>],
     what: Moved,
 ) {
-    let mut fields: SmallVec<[&mut Field<D>; 16]> = SmallVec::new();
+    let mut moving: SmallVec<[&mut Field<D>; 3]> = SmallVec::new();
     if what != Moved::Substances {
-        fields.extend(velocity.iter_mut());
+        moving.extend(velocity.iter_mut());
     }
+    let mut conserved: SmallVec<[&mut Field<D>; 16]> = SmallVec::new();
     if what != Moved::Velocity {
-        fields.extend(substances.iter_mut().map(|s| &mut s.field));
+        conserved.extend(substances.iter_mut().map(|s| &mut s.field));
     }
-    carry(options.advection, options.isa, &mut fields, obstacles.map(|o| &o.exact), scratch);
+    carry(options.advection, options.isa, &mut moving, &mut conserved, obstacles.map(|o| &o.exact), scratch);
 }
 
 /// The largest speed along one axis, in cells per second.

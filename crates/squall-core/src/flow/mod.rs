@@ -214,7 +214,7 @@ impl<const D: usize> Flow<D> {
 
     /// How many fields, each of one number per cell, a flow with this many substances takes in a box.
     pub fn fields_needed(options: &Options<D>, substances: usize) -> usize {
-        2 * D + 2 + substances + MapScratch::<D>::fields(options.advection, false)
+        2 * D + 2 + substances + MapScratch::<D>::fields(options.advection)
     }
 
     /// Adds something to be carried, of which there is `ambient` everywhere; returns its place in the list.

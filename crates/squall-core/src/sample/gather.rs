@@ -167,6 +167,39 @@ pub(crate) fn limit<const D: usize>(isa: Isa, from: Corners<D>, places: &Places,
     }
 }
 
+/// `value[l]` = the field at the `l`-th point, and `lo[l]`, `hi[l]` = the range of the corners of another field around it.
+pub(crate) fn gather_within<const D: usize>(
+    isa: Isa,
+    [from, bounds]: [Corners<D>; 2],
+    places: &Places,
+    frac: [&Lanes; D],
+    value: &mut Lanes,
+    [lo, hi]: [&mut Lanes; 2],
+) {
+    from.check(places);
+    bounds.check(places);
+    assert!(from.stride == bounds.stride, "fields of one shape");
+    match isa {
+        Isa::Portable => {
+            for (l, &base) in places.get().iter().enumerate() {
+                let mut line = [0.0; MAX_LINES];
+                (lo[l], hi[l]) = (Real::INFINITY, Real::NEG_INFINITY);
+                for (r, v) in line.iter_mut().take(1 << (D - 1)).enumerate() {
+                    let at = base as usize + from.line(r);
+                    *v = from.data[at] + frac[0][l] * (from.data[at + 1] - from.data[at]);
+                    let (a, b) = (bounds.data[at], bounds.data[at + 1]);
+                    lo[l] = min(min(a, b), lo[l]);
+                    hi[l] = max(max(a, b), hi[l]);
+                }
+                value[l] = blend(line, frac, l);
+            }
+        }
+        // SAFETY: the machine has AVX2, and `check` has bounded every read.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2(_) => unsafe { avx2::gather_within([from, bounds], places, frac, value, [lo, hi]) },
+    }
+}
+
 /// The smaller value, as the vector instruction has it: `b` if either is NaN.
 #[inline(always)]
 pub(crate) fn min(a: Real, b: Real) -> Real {
@@ -247,10 +280,11 @@ mod avx2 {
                         (pick(*offset), pick(_mm256_add_epi32(*offset, _mm256_set1_epi32(1))))
                     }
                     Fetch::Far(base) => {
-                        let pair = |l: usize| data.add(base[l] as usize + shift).cast::<f64>();
-                        let two = |l: usize| _mm_loadh_pd(_mm_load_sd(pair(l)), pair(l + 1));
-                        let a = _mm256_castpd_ps(_mm256_set_m128d(two(4), two(0)));
-                        let b = _mm256_castpd_ps(_mm256_set_m128d(two(6), two(2)));
+                        // 64 bits at once, from addresses of any alignment.
+                        let pair = |l: usize| _mm_loadl_epi64(data.add(base[l] as usize + shift).cast());
+                        let two = |l: usize| _mm_unpacklo_epi64(pair(l), pair(l + 1));
+                        let a = _mm256_castsi256_ps(_mm256_set_m128i(two(4), two(0)));
+                        let b = _mm256_castsi256_ps(_mm256_set_m128i(two(6), two(2)));
                         (_mm256_shuffle_ps::<0b10_00_10_00>(a, b), _mm256_shuffle_ps::<0b11_01_11_01>(a, b))
                     }
                 }
@@ -285,6 +319,43 @@ mod avx2 {
                     }
                 }
                 _mm256_storeu_ps(out[g..g + 8].as_mut_ptr(), line[0]);
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn gather_within<const D: usize>(
+        [from, bounds]: [Corners<D>; 2],
+        places: &Places,
+        frac: [&Lanes; D],
+        value: &mut Lanes,
+        [low, high]: [&mut Lanes; 2],
+    ) {
+        let shifts: [usize; MAX_LINES] = std::array::from_fn(|r| from.line(r));
+        for (g, base) in places.get().chunks_exact(8).enumerate().map(|(g, b)| (8 * g, b)) {
+            // SAFETY: the caller has checked every base, for both fields.
+            unsafe {
+                let fetch = Fetch::of(base);
+                let frac = |a: usize| _mm256_loadu_ps(frac[a][g..g + 8].as_ptr());
+                let mut line = [_mm256_setzero_ps(); MAX_LINES];
+                let (mut lo, mut hi) = (_mm256_set1_ps(Real::INFINITY), _mm256_set1_ps(Real::NEG_INFINITY));
+                for r in 0..1 << (D - 1) {
+                    let (a, b) = fetch.pairs(from.data.as_ptr(), shifts[r]);
+                    line[r] = lerp(frac(0), a, b);
+                    let (a, b) = fetch.pairs(bounds.data.as_ptr(), shifts[r]);
+                    lo = _mm256_min_ps(_mm256_min_ps(a, b), lo);
+                    hi = _mm256_max_ps(_mm256_max_ps(a, b), hi);
+                }
+                let mut count = 1 << (D - 1);
+                for a in 1..D {
+                    count /= 2;
+                    for r in 0..count {
+                        line[r] = lerp(frac(a), line[2 * r], line[2 * r + 1]);
+                    }
+                }
+                _mm256_storeu_ps(value[g..g + 8].as_mut_ptr(), line[0]);
+                _mm256_storeu_ps(low[g..g + 8].as_mut_ptr(), lo);
+                _mm256_storeu_ps(high[g..g + 8].as_mut_ptr(), hi);
             }
         }
     }

@@ -7,13 +7,13 @@
 mod gather;
 mod window;
 
-pub(crate) use gather::{Corners, Places, gather, limit, max, min};
+pub(crate) use gather::{Corners, Places, gather, gather_within, limit, max, min};
 pub use gather::{Isa, Kernel};
 pub(crate) use window::{Windows, reach};
 
 use crate::Real;
 use crate::field::Field;
-use crate::grid::{At, Ends};
+use crate::grid::{End, Ends};
 use crate::layout::{HALO, Layout, Row, SLACK, tile_width};
 
 /// Points handled at once: small enough for the first-level cache, large enough to amortise the bookkeeping.
@@ -46,6 +46,17 @@ impl<const D: usize> Chunk<D> {
     #[inline(always)]
     pub fn store(&self, values: &Lanes, run: &mut [Real]) {
         run[self.x..][..self.len].copy_from_slice(&values[..self.len]);
+    }
+
+    /// The rows that the chunk is made of, or the part of one: index of the first cell, its lane, and how many.
+    #[inline(always)]
+    pub fn lines(&self, row: Row<'_, D>) -> impl Iterator<Item = ([i32; D], usize, usize)> + use<D> {
+        let (chunk, len) = (*self, if row.on_tiles() { 1 << self.row_bits } else { self.len });
+        (0..chunk.len / len).map(move |j| {
+            let mut first = chunk.first;
+            first[1] += j as i32;
+            (first, j * len, len)
+        })
     }
 
     /// Index along axis `a` of the cell of each lane.
@@ -117,7 +128,7 @@ fn to_int(x: Real) -> i32 {
 pub(crate) struct AxisLanes {
     pub cell: [i32; CHUNK],
     pub frac: Lanes,
-    /// Where the point lay outside a bounded axis: all ones.
+    /// Where the point was moved, or lies where a correction means nothing: all ones.
     pub moved: [u32; CHUNK],
 }
 
@@ -128,22 +139,42 @@ impl AxisLanes {
 }
 
 /// How displacements along one axis are kept inside the box.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct AxisRule {
     n: Real,
     inv_n: Real,
     cells: i32,
     periodic: bool,
+    /// How far beyond the ends points may lie that are sampled from centres: what is conserved comes from cells outside.
+    beyond: [Real; 2],
+    /// Cells whose stencils reach no ghosts of an end that prescribes a value, for what is conserved.
+    inside: [i32; 2],
 }
 
 impl AxisRule {
     pub fn new(cells: usize, ends: Ends) -> Self {
         let n = cells as Real;
-        AxisRule { n, inv_n: 1.0 / n, cells: cells as i32, periodic: ends == Ends::Periodic }
+        let (beyond, inside) = ([0.0; 2], [i32::MIN, i32::MAX]);
+        AxisRule { n, inv_n: 1.0 / n, cells: cells as i32, periodic: ends == Ends::Periodic, beyond, inside }
+    }
+
+    /// The rule for what is conserved. Beyond an end that prescribes a value lie cells that hold it
+    /// ([`Field::fill_halo_from_outside`]), and points whose stencils reach them count as moved.
+    pub fn conserved(cells: usize, ends: Ends) -> Self {
+        let mut rule = AxisRule::new(cells, ends);
+        if let Ends::Bounded { lo, hi } = ends {
+            if lo != End::Flat {
+                (rule.beyond[0], rule.inside[0]) = (0.5, 0);
+            }
+            if hi != End::Flat {
+                (rule.beyond[1], rule.inside[1]) = (0.5, cells as i32 - 2);
+            }
+        }
+        rule
     }
 
     /// Finds cell and fraction of the points `d` cells away from those of the chunk's cells. On a bounded axis points are
-    /// moved to the nearest boundary face.
+    /// moved to the nearest boundary face, or to the nearest cell outside ([`AxisRule::conserved`]).
     #[inline(always)]
     pub fn locate<const D: usize>(&self, a: usize, chunk: Chunk<D>, d: &Lanes, points: Points, out: &mut AxisLanes) {
         let n = chunk.lanes;
@@ -168,18 +199,21 @@ impl AxisRule {
             }
         } else {
             // The boundary faces, in cells from value 0: they carry values on faces, and lie half a cell out for others.
-            let lo = if points == Points::CenterToCenter { -0.5 } else { 0.0 };
-            let hi = self.n + lo;
-            // The last face lies at the upper end of the last cell.
-            let last_cell = if points == Points::CenterToCenter { self.n } else { self.n - 1.0 };
+            let centered = points == Points::CenterToCenter;
+            let (lo, hi) =
+                if centered { (-0.5 - self.beyond[0], self.n - 0.5 + self.beyond[1]) } else { (0.0, self.n) };
+            let inside = if centered { self.inside } else { [i32::MIN, i32::MAX] };
+            // What lies on the last value is found at the upper end of the last cell.
+            let last_cell = self.n - 1.0;
             for l in 0..n {
                 let i = index(l);
                 let at = i as Real;
                 let free = d[l] + shift;
                 let d = min(max(free, lo - at), hi - at);
                 let whole = min(floor(d), last_cell - at);
-                moved[l] = if d == free { 0 } else { u32::MAX };
                 cell[l] = i.wrapping_add(to_int(whole));
+                let free_inside = (d == free) & (cell[l] >= inside[0]) & (cell[l] <= inside[1]);
+                moved[l] = if free_inside { 0 } else { u32::MAX };
                 frac[l] = d - whole;
             }
         }
@@ -205,6 +239,11 @@ impl<const D: usize> Field<D> {
         Corners { data: &self.data, stride: self.layout().stride() }
     }
 
+    /// How points are kept inside, for what is conserved.
+    pub(crate) fn conserved_rules(&self) -> [AxisRule; D] {
+        std::array::from_fn(|a| AxisRule::conserved(self.cells()[a], self.ends()[a]))
+    }
+
     pub(crate) fn axis_rules(&self) -> [AxisRule; D] {
         std::array::from_fn(|a| AxisRule::new(self.cells()[a], self.ends()[a]))
     }
@@ -217,9 +256,13 @@ impl<const D: usize> Field<D> {
         let mut frac = [0.0; D];
         for a in 0..D {
             let n = cells[a] as f64;
-            let shift = if self.at() == At::Face(a) { 0.0 } else { 0.5 };
-            let p = if self.ends()[a] == Ends::Periodic { point[a].rem_euclid(n) } else { point[a].clamp(0.0, n) };
-            let p = (p - shift).min(n);
+            let shift = if self.at().on_lower_side(a) { 0.0 } else { 0.5 };
+            let p = match self.ends()[a] {
+                Ends::Periodic => point[a].rem_euclid(n),
+                Ends::Bounded { .. } => point[a].clamp(0.0, n),
+                Ends::Unbounded(_) => point[a],
+            };
+            let p = p - shift;
             index[a] = p.floor() as isize;
             frac[a] = (p - p.floor()) as Real;
         }

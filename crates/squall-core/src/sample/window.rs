@@ -106,10 +106,10 @@ fn copy_exactly<const N: usize>(from: &[Real], to: &mut [Real]) {
 }
 
 /// For every tile: how many cells around it paths may reach, given the largest distance that one unit of velocity covers in
-/// cells, along any axis.
-pub(crate) fn reach<const D: usize>(u: &VectorField<D>, cells_per_speed: Real, out: &mut Vec<u8>) {
+/// cells, along any axis. Windows end within the tiles beside: if a path may go further, returns how far, in cells.
+pub(crate) fn reach<const D: usize>(u: &VectorField<D>, cells_per_speed: Real, out: &mut Vec<u8>) -> Option<f64> {
     let layout = u[0].layout();
-    let Some(tiles) = layout.as_tiles() else { return };
+    let tiles = layout.as_tiles()?;
     let tile = tile_width::<D>().pow(D as u32);
     let speed = |slot: usize| {
         let most =
@@ -118,12 +118,14 @@ pub(crate) fn reach<const D: usize>(u: &VectorField<D>, cells_per_speed: Real, o
     };
     let count = tiles.coords().len();
     let speeds: Vec<Real> = (0..=count).into_par_iter().map(speed).collect();
+    let furthest = tile_width::<D>() - HALO;
     out.clear();
     out.extend((0..count).map(|t| {
         let most = tiles.around(t as u32 + 1).iter().map(|&slot| speeds[slot as usize]).fold(0.0, Real::max);
         // A little more for rounding. NaN and what is too fast reach as far as the tiles beside.
-        let furthest = tile_width::<D>() - HALO;
         let cells = (most * cells_per_speed * 1.001).ceil();
         if cells < furthest as Real { cells as u8 } else { furthest as u8 }
     }));
+    let most = speeds.iter().copied().fold(0.0, Real::max) as f64 * cells_per_speed as f64;
+    (most > furthest as f64).then_some(most)
 }

@@ -5,6 +5,7 @@
 mod common;
 
 mod confinement;
+mod conservation;
 mod flows;
 mod karman;
 mod loops;

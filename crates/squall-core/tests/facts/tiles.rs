@@ -176,7 +176,8 @@ fn transport_is_the_same<const D: usize>(tracer: Tracer, speed: f64) {
             let flow = Flow { grid: &grid, velocity: &u, tracer, isa: Isa::best() };
             let mut scratch = MapScratch::new(layout, scheme).expect("memory");
             let mut refs: Vec<&mut Field<D>> = fields.iter_mut().collect();
-            advect_mapped(scheme, flow, 1.0, &mut refs, None, &mut scratch);
+            let (velocity, substances) = refs.split_at_mut(D);
+            advect_mapped(scheme, flow, 1.0, velocity, substances, None, &mut scratch);
             fields
         });
         // What is further from the ends than paths and corrections reach knows nothing of them.

@@ -1,7 +1,7 @@
 //! Transport: what every scheme must do, and that fast code gives the bits of simple code.
 
 use crate::common::{Random, axes, values};
-use squall_core::advect::{Advection, Flow, Scratch, advect};
+use squall_core::advect::{Advection, Flow, MapScratch, advect_mapped};
 use squall_core::sample::Isa;
 use squall_core::trace::Tracer;
 use squall_core::*;
@@ -32,9 +32,9 @@ fn moved<const D: usize>(
     fields: &[Field<D>],
 ) -> Vec<Field<D>> {
     let mut fields = fields.to_vec();
-    let mut scratch = Scratch::new(&fields[0], scheme, fields.len()).unwrap();
+    let mut scratch = MapScratch::new(fields[0].layout(), scheme).unwrap();
     let mut all: Vec<&mut Field<D>> = fields.iter_mut().collect();
-    advect(scheme, Flow { grid, velocity, tracer, isa }, dt, &mut all, &mut scratch);
+    advect_mapped(scheme, Flow { grid, velocity, tracer, isa }, dt, &mut [], &mut all, None, &mut scratch);
     fields
 }
 
@@ -222,7 +222,7 @@ fn more_fields_than_one_pass_takes_are_moved_all_the_same() {
     u.iter_mut().for_each(|u| random.fill(u));
     let mut a = scalar(&grid);
     random.fill(&mut a);
-    let many = vec![a.clone(); 2 * squall_core::advect::group::<2>() + 1];
+    let many = vec![a.clone(); 11];
     for scheme in SCHEMES {
         let one = moved(&grid, &u, scheme, Tracer::Rk2, Isa::best(), 0.1, &[a.clone()]);
         for f in moved(&grid, &u, scheme, Tracer::Rk2, Isa::best(), 0.1, &many) {
