@@ -27,7 +27,7 @@ fn measure<const D: usize>(c: &mut Criterion, n: usize, on_tiles: bool) {
         group.bench_function(*name, |b| {
             b.iter(|| {
                 time += 0.01;
-                force.apply(&grid, Moment { time, dt: 0.01 }, &mut u, &[]);
+                force.apply(&grid, Moment::whole(time, 0.01), &mut u, &[]);
             })
         });
     }

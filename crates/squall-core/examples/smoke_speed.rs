@@ -1,6 +1,6 @@
 //! How long a step of smoke takes: `cargo run --release --example smoke_speed -- box|ball|free CELLS [THREADS]`.
 
-use squall_core::force::{Buoyancy, ShapedSource, Supply};
+use squall_core::force::{Buoyancy, Emitter, Supply};
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::shape::Sphere;
 use squall_core::solid::{Boundary, Obstacle};
@@ -24,7 +24,7 @@ fn measure(what: &str, n: usize) {
     let mut sim = Smoke::new(grid, Options::default()).expect("memory");
     let (smoke, heat) =
         (sim.flow.add_substance("density", 0.0).unwrap(), sim.flow.add_substance("temperature", 0.0).unwrap());
-    let mut source = ShapedSource::new(Box::new(Sphere { center: [0.5, 0.15, 0.5], radius: 0.1 }));
+    let mut source = Emitter::new(Box::new(Sphere { center: [0.5, 0.15, 0.5], radius: 0.1 }));
     source.supply = vec![(smoke, Supply::Hold(1.0)), (heat, Supply::Hold(1.0))];
     sim.flow.sources.push(Box::new(source));
     sim.flow.forces.push(Box::new(Buoyancy { substance: heat, strength: 4.0, ambient: 0.0 }));

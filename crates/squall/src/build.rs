@@ -10,7 +10,7 @@ pub(crate) mod target;
 use squall_core::advect::Advection;
 use squall_core::diffuse::DiffusionScheme;
 use squall_core::force::{
-    Buoyancy, During, Emitter, Flicker, Force, Noise, NoiseField, Region, Source, Substance, Supply,
+    Buoyancy, During, Flicker, Force, Noise, NoiseField, Source, Substance, Supply,
 };
 use squall_core::force::{Stir, Stroke, Swirl, Uniform, Wind};
 use squall_core::looped::{self, Carries, Looped, Method};
@@ -201,7 +201,7 @@ fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, Build
         sim.flow.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
     }
     for (i, s) in setup.sources.iter().enumerate() {
-        let effect: Box<dyn Source<D>> = Box::new(emitter(setup, &grid, i, s)?);
+        let effect: Box<dyn Source<D>> = Box::new(smoke::source(setup, &grid, i, s)?);
         sim.flow.sources.push(bursts::during(effect, s));
     }
     for (i, s) in setup.substances.iter().enumerate() {
@@ -370,21 +370,6 @@ fn supply(setup: &Setup, s: &setup::Source) -> Vec<(usize, Supply)> {
 fn flicker<const D: usize>(setup: &Setup, grid: &Grid<D>, i: usize, s: &setup::Source) -> Option<Flicker<D>> {
     let spots = |amount: f64| Flicker::new(grid, amount as f32, setup.fluid.noise_scale, FLICKER, seed(setup, 2, i));
     (s.noise > 0.0).then(|| spots(s.noise))
-}
-
-fn emitter<const D: usize>(
-    setup: &Setup,
-    grid: &Grid<D>,
-    i: usize,
-    s: &setup::Source,
-) -> Result<Emitter<D>, BuildError> {
-    let shape = shape::moving::<D>(&s.shape, &s.motion, grid.min_spacing())?;
-    Ok(Emitter {
-        region: Region::new(grid, s.softness, |p| shape.distance(p, 0.0)),
-        supply: supply(setup, s),
-        velocity: s.velocity.as_ref().map(|v| real_vector(v)),
-        flicker: flicker(setup, grid, i, s),
-    })
 }
 
 /// Whether a formula uses noise of either kind.

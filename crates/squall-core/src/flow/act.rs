@@ -17,22 +17,25 @@ impl<const D: usize> Flow<D> {
     pub fn push(&mut self, time: f64, dt: f64) {
         let timer = self.timings.start();
         self.books.momentum_before(&self.velocity);
-        let Self { grid, velocity, substances, forces, scratch, .. } = self;
-        let now = Moment { time, dt };
+        let Self { grid, velocity, substances, forces, scratch, obstacles, .. } = self;
+        let now = Moment { time, dt, step: self.step };
         substances.iter_mut().for_each(|s| s.field.fill_halo());
-        let mut others: SmallVec<[usize; 8]> = SmallVec::new();
+        let (mut others, mut apart): (SmallVec<[usize; 8]>, SmallVec<[usize; 8]>) = Default::default();
         for (i, force) in forces.iter_mut().enumerate() {
-            if !force.apply_to_faces(grid, now, velocity, substances) {
+            if obstacles.is_some() && force.avoids_solids() {
+                apart.push(i);
+            } else if !force.apply_to_faces(grid, now, velocity, substances) {
                 others.push(i);
             }
         }
-        if !others.is_empty() {
-            let centered = scratch.lend();
-            center(velocity, centered);
-            for &i in &others {
-                forces[i].apply(grid, now, centered, substances);
+        // Others act at the centres; first those that act everywhere, then those that avoid solids.
+        for (list, beside) in [(others, None), (apart, obstacles.as_ref().map(|o| &o.exact))] {
+            if !list.is_empty() {
+                let centered = scratch.lend();
+                center(velocity, centered);
+                list.iter().for_each(|&i| forces[i].apply(grid, now, centered, substances));
+                add_change(velocity, centered, beside);
             }
-            add_change(velocity, centered);
         }
         self.blow_at_the_edge(dt);
         for u in &mut self.velocity {
@@ -48,7 +51,7 @@ impl<const D: usize> Flow<D> {
         let timer = self.timings.start();
         self.books.momentum_before(u);
         for force in &mut self.forces {
-            force.apply(&self.grid, Moment { time, dt }, u, &self.substances);
+            force.apply(&self.grid, Moment { time, dt, step: self.step }, u, &self.substances);
         }
         self.books.momentum_after(u);
         self.timings.stop(Stage::Force, timer);
@@ -67,10 +70,10 @@ impl<const D: usize> Flow<D> {
         }
         let Self { grid, substances, sources, scratch, .. } = self;
         for source in sources.iter_mut() {
-            source.apply(grid, Moment { time, dt }, scratch.lend(), substances);
+            source.apply(grid, Moment::whole(time, dt), scratch.lend(), substances);
         }
         if pushing {
-            add_change(&mut self.velocity, self.scratch.lend());
+            add_change(&mut self.velocity, self.scratch.lend(), None);
             self.velocity.iter_mut().for_each(|u| u.set_end_faces());
         }
         self.swell(time, dt);
@@ -88,7 +91,7 @@ impl<const D: usize> Flow<D> {
         }
         self.books.momentum_before(u);
         for source in &mut self.sources {
-            source.apply(&self.grid, Moment { time, dt }, u, &mut self.substances);
+            source.apply(&self.grid, Moment::whole(time, dt), u, &mut self.substances);
         }
         self.books.momentum_after(u);
         self.books.emitted(&self.grid, &self.substances, self.obstacles.as_ref());
@@ -100,7 +103,7 @@ impl<const D: usize> Flow<D> {
         let Self { grid, sources, swelling, obstacles, .. } = self;
         let Some(rate) = swelling else { return };
         rate.fill(0.0);
-        sources.iter().for_each(|s| s.swell(grid, Moment { time, dt }, 1.0, rate));
+        sources.iter().for_each(|s| s.swell(grid, Moment::whole(time, dt), 1.0, rate));
         if let Some(o) = obstacles {
             o.solids.clear_inside(rate, 0.0);
         }
@@ -196,8 +199,13 @@ pub fn center<const D: usize>(faces: &mut VectorField<D>, centered: &mut VectorF
     });
 }
 
-/// Each face takes the mean of the changes on its two sides, where `centered` was the mean of faces before it changed.
-pub fn add_change<const D: usize>(faces: &mut VectorField<D>, centered: &mut VectorField<D>) {
+/// Each face takes the mean of the changes on its two sides, where `centered` was the mean of faces before it changed; times
+/// `weight`, if there is one.
+pub fn add_change<const D: usize>(
+    faces: &mut VectorField<D>,
+    centered: &mut VectorField<D>,
+    weight: Option<&Field<D>>,
+) {
     let old = &*faces;
     rows::for_each(centered.each_mut(), |row, change| {
         let mut pad = Pad::default();
@@ -206,6 +214,9 @@ pub fn add_change<const D: usize>(faces: &mut VectorField<D>, centered: &mut Vec
             let here = old[a].row(row);
             for x in 0..change.len() {
                 change[x] -= 0.5 * (here[x] + next[a][x]);
+            }
+            if let Some(weight) = weight {
+                change.iter_mut().zip(weight.row(row)).for_each(|(change, weight)| *change *= weight);
             }
         }
     });

@@ -75,7 +75,7 @@ impl<const D: usize> Flow<D> {
         let occupied: Vec<_> = parts.collect();
         let mut wanted: Vec<[i32; D]> = Vec::new();
         occupied.into_iter().flatten().for_each(|cells| tiles_around(&cells, buffer, &mut wanted));
-        let now = Moment { time: self.clock.time, dt };
+        let now = Moment::whole(self.clock.time, dt);
         for cells in self.sources.iter().filter_map(|s| s.cells(&self.grid, now)) {
             tiles_around(&cells, buffer, &mut wanted);
         }

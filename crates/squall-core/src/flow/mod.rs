@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use squall_core::flow::{Flow, Moved, Options};
-//! use squall_core::force::{Buoyancy, ShapedSource, Supply};
+//! use squall_core::force::{Buoyancy, Emitter, Supply};
 //! use squall_core::solid::{Boundary, Obstacle};
 //! use squall_core::{Axis, Grid, Side, shape::Sphere};
 //!
@@ -14,7 +14,7 @@
 //! let mut flow = Flow::new(grid, Options::default())?;
 //! let smoke = flow.add_substance("smoke", 0.0)?;
 //! flow.forces.push(Box::new(Buoyancy { substance: smoke, strength: 4.0, ambient: 0.0 }));
-//! let mut source = ShapedSource::new(Box::new(Sphere { center: [0.5, 0.15], radius: 0.08 }));
+//! let mut source = Emitter::new(Box::new(Sphere { center: [0.5, 0.15], radius: 0.08 }));
 //! source.supply.push((smoke, Supply::Hold(1.0)));
 //! flow.sources.push(Box::new(source));
 //! let ball = Obstacle::new("ball", Box::new(Sphere { center: [0.45, 0.7], radius: 0.12 }));
@@ -136,6 +136,8 @@ pub struct Flow<const D: usize> {
     pub texture: Option<TextureCoordinates<D>>,
     pub(crate) layout: Layout<D>,
     pub(crate) clock: Clock,
+    /// How long the present step is, in seconds.
+    step: f64,
     /// On faces, free of divergence between steps.
     pub(crate) velocity: VectorField<D>,
     /// The same at the beginning of the last step.
@@ -183,6 +185,7 @@ impl<const D: usize> Flow<D> {
             sources: Vec::new(),
             texture: None,
             clock: Clock::default(),
+            step: 0.0,
             velocity: faces(&layout, |c| velocity_ends(&grid, &options, c))?,
             before: faces(&layout, |c| velocity_ends(&grid, &options, c))?,
             before_by: 0.0,

@@ -26,6 +26,7 @@ impl<const D: usize> Flow<D> {
         self.timings = Timings::default();
         let timer = self.timings.start();
         self.start()?;
+        self.step = dt;
         self.books.open(&self.grid, &self.substances, self.obstacles.as_ref(), &self.velocity);
         let cfl = self.speed() * dt;
         self.follow(cfl, dt)?;
@@ -50,6 +51,7 @@ impl<const D: usize> Flow<D> {
         for (before, now) in self.before.iter_mut().zip(&self.velocity) {
             before.copy_all(now);
         }
+        self.step = TRIAL;
         self.push(self.clock.time, TRIAL);
         let gained = self.velocity.iter_mut().zip(&self.before).map(|(u, before)| {
             u.par_rows(|row, u| u.iter_mut().zip(before.row(row)).for_each(|(u, b)| *u -= b));

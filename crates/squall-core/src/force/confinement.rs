@@ -59,6 +59,10 @@ impl<const D: usize> Confinement<D> {
 }
 
 impl<const D: usize> Force<D> for Confinement<D> {
+    fn avoids_solids(&self) -> bool {
+        true
+    }
+
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, _: &[Substance<D>]) {
         self.prepare(grid, u[0].layout());
         u.iter_mut().for_each(Field::fill_halo);
@@ -73,8 +77,8 @@ impl<const D: usize> Force<D> for Confinement<D> {
             return; // Nothing turns.
         }
         let k = (now.dt * self.strength * h) as Real;
-        // |f| dt <= h / (4 dt).
-        let most = (0.25 * h / now.dt) as Real;
+        // All pushes of a step together: |f| step <= h / (4 step).
+        let most = (0.25 * h / now.step * (now.dt / now.step)) as Real;
         let (size, omega) = (&*size, &*omega);
         rows::for_each(u.each_mut(), |row, u| {
             let Some(inside) = surrounded(grid, row, u[0].len()) else { return };

@@ -3,19 +3,17 @@
 //! Everything is a rate per second (or a value that is held), so that a result does not depend on the time step.
 
 mod confinement;
+mod emitter;
 mod flicker;
 mod loss;
 mod noise;
-mod region;
-mod shaped;
 mod stir;
 
 pub use confinement::Confinement;
+pub use emitter::Emitter;
 pub use flicker::Flicker;
 pub use loss::Loss;
 pub use noise::NoiseField;
-pub use region::{Region, Span};
-pub use shaped::ShapedSource;
 pub use stir::{Stir, Stroke};
 
 use crate::Real;
@@ -78,12 +76,26 @@ pub struct Moment {
     pub time: f64,
     /// For how many seconds it acts.
     pub dt: f64,
+    /// How long the whole step is, in seconds.
+    pub step: f64,
+}
+
+impl Moment {
+    /// All of a step.
+    pub const fn whole(time: f64, dt: f64) -> Self {
+        Moment { time, dt, step: dt }
+    }
 }
 
 /// Adds momentum. The ghosts of substances are filled.
 pub trait Force<const D: usize>: Send {
     /// `u += dt f`, where `f` may depend on the place, the time, the substances and `u` itself.
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]);
+
+    /// Whether it makes no sense beside solids, where the flow is not resolved.
+    fn avoids_solids(&self) -> bool {
+        false
+    }
 
     /// The same for velocities on faces, if it can be done more cheaply than by way of the centres; `false` if nothing was
     /// done.
@@ -291,7 +303,7 @@ impl<E> During<E> {
     fn overlap(&self, now: Moment) -> Option<Moment> {
         let time = now.time.max(self.from);
         let dt = (now.time + now.dt).min(self.to) - time;
-        (dt > 0.0).then_some(Moment { time, dt })
+        (dt > 0.0).then_some(Moment { time, dt, ..now })
     }
 }
 
@@ -300,6 +312,10 @@ impl<const D: usize> Force<D> for During<Box<dyn Force<D>>> {
         if let Some(now) = self.overlap(now) {
             self.effect.apply(grid, now, u, substances);
         }
+    }
+
+    fn avoids_solids(&self) -> bool {
+        self.effect.avoids_solids()
     }
 }
 
@@ -345,56 +361,6 @@ pub enum Supply {
     Drain(Real),
 }
 
-/// A region that gives off substances, and pushes the fluid in it to a velocity.
-pub struct Emitter<const D: usize> {
-    /// Where, and how strongly.
-    pub region: Region<D>,
-    /// What it does to which substance, by their places in the list.
-    pub supply: Vec<(usize, Supply)>,
-    /// The velocity held inside.
-    pub velocity: Option<[Real; D]>,
-    /// How the emission (not the velocity) comes and goes in spots; what is held is held at a part of its value.
-    pub flicker: Option<Flicker<D>>,
-}
-
-/// Cells for which an emitter asks its flicker at once.
-const SPOTS: usize = 64;
-
-impl<const D: usize> Source<D> for Emitter<D> {
-    fn apply(&mut self, _: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &mut [Substance<D>]) {
-        let Emitter { region, supply, velocity, flicker } = self;
-        if let Some(flicker) = flicker {
-            flicker.move_to(now.time);
-        }
-        let layout = u[0].layout().clone();
-        let mut bright = [1.0; SPOTS];
-        for span in region.spans() {
-            let row = layout.row(span.row);
-            for (n, weights) in span.weights.chunks(SPOTS).enumerate() {
-                let first = span.first + n * SPOTS;
-                if let Some(flicker) = flicker {
-                    flicker.brightness(row, first, &mut bright[..weights.len()]);
-                }
-                for &(s, supply) in supply.iter() {
-                    let a = &mut substances[s].field.row_mut(row)[first..];
-                    for ((a, w), bright) in a.iter_mut().zip(weights).zip(&bright) {
-                        match supply {
-                            Supply::Hold(value) => *a += w * (bright * value - *a),
-                            Supply::Rate(rate) => *a += w * bright * now.dt as Real * rate,
-                            Supply::Drain(rate) => *a *= libm::exp(-now.dt * (w * bright * rate) as f64) as Real,
-                        }
-                    }
-                }
-                for (u, velocity) in u.iter_mut().zip(velocity.iter().flatten()) {
-                    for (u, w) in u.row_mut(row)[first..].iter_mut().zip(weights) {
-                        *u += w * (velocity - *u);
-                    }
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -407,7 +373,7 @@ mod tests {
                 each(|a| Field::new(grid.cells, At::Center, grid.velocity_ends(a)).expect("memory"));
             let center = [0.8, 0.1];
             let mut swirl = Swirl { center, radius, axis: [0.0, 0.0, 1.0], around: 2.0, outward: 0.5 };
-            swirl.apply(&grid, Moment { time: 0.0, dt: 0.25 }, &mut u, &[]);
+            swirl.apply(&grid, Moment::whole(0.0, 0.25), &mut u, &[]);
             for index in [[160, 20], [3, 5], [161, 22], [199, 39], [150, 14]] {
                 let p = grid.position(At::Center, index.map(|i| i as isize));
                 let r = [(p[0] - center[0]) / radius, (p[1] - center[1]) / radius];

@@ -225,9 +225,9 @@ mod tests {
         let stroke = Stroke::new(path, times, false);
         let mut stir = Stir { stroke, start: 1.0, others: vec![[0.0, 0.25]], radius: 0.03, rate: 50.0 };
         let mut u = at_rest(&grid);
-        stir.apply(&grid, Moment { time: 0.0, dt: 1.0 }, &mut u, &[]);
+        stir.apply(&grid, Moment::whole(0.0, 1.0), &mut u, &[]);
         assert_eq!(crate::ops::max_abs(&u[0]), 0.0, "it has not begun");
-        stir.apply(&grid, Moment { time: 1.0, dt: 0.4 }, &mut u, &[]);
+        stir.apply(&grid, Moment::whole(1.0, 0.4), &mut u, &[]);
         // In the middle of its way it is fastest, 1.5 times the mean.
         for (cell, least) in [([0, 32], 0.3), ([63, 31], 0.3), ([0, 48], 0.3)] {
             assert!(u[0].get(cell) > least, "{cell:?}: {}", u[0].get(cell));
@@ -246,7 +246,7 @@ mod tests {
             let mut u = at_rest(&grid);
             for n in 0..steps {
                 let dt = 1.0 / steps as f64;
-                stir.apply(&grid, Moment { time: n as f64 * dt, dt }, &mut u, &[]);
+                stir.apply(&grid, Moment::whole(n as f64 * dt, dt), &mut u, &[]);
             }
             crate::ops::sum(&u[0])
         };

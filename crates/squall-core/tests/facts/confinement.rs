@@ -3,7 +3,7 @@
 use squall_core::force::{Confinement, Force, Moment};
 use squall_core::{At, Axis, Field, Grid, Layout, Side, VectorField};
 
-const NOW: Moment = Moment { time: 0.0, dt: 0.01 };
+const NOW: Moment = Moment::whole(0.0, 0.01);
 
 fn velocity<const D: usize>(
     grid: &Grid<D>,
@@ -144,7 +144,7 @@ fn no_step_pushes_further_than_a_quarter_of_a_cell() {
     let layout = Layout::dense(grid.cells);
     let before = velocity(&grid, &layout, |p| vortex(p, 2, 4.0, 0.1));
     let mut after = before.clone();
-    let now = Moment { time: 0.0, dt: 0.1 };
+    let now = Moment::whole(0.0, 0.1);
     Confinement::new(1e6).apply(&grid, now, &mut after, &[]);
     let mut most: f64 = 0.0;
     for (x, y) in (0..64).flat_map(|y| (0..64).map(move |x| (x, y))) {

@@ -1,6 +1,6 @@
 //! Loops: the last frame leads into the first, in flow and smoke, and nothing grows dull on the way.
 
-use squall_core::force::{Buoyancy, Flicker, Noise, NoiseField, ShapedSource, Substance, Supply};
+use squall_core::force::{Buoyancy, Emitter, Flicker, Noise, NoiseField, Substance, Supply};
 use squall_core::looped::{Carries, Looped, Method, Options};
 use squall_core::model::smoke::{self, Smoke};
 use squall_core::model::stable_fluids::{self, StableFluids};
@@ -48,7 +48,7 @@ fn plume<const D: usize>(unbounded: bool) -> Smoke<D> {
             0.5
         }
     });
-    let mut source = ShapedSource::new(Box::new(Sphere { center, radius: 0.12 }));
+    let mut source = Emitter::new(Box::new(Sphere { center, radius: 0.12 }));
     source.supply = vec![(density, Supply::Hold(1.0)), (heat, Supply::Hold(1.0))];
     source.flicker = Some(Flicker::new(&grid, 0.6, 0.1, 0.2, 7));
     sim.flow.sources.push(Box::new(source));
@@ -65,7 +65,7 @@ fn stirred(fading: bool) -> StableFluids<2> {
     dye.field.set_from(&grid, |p| 0.5 + 0.5 * (6.0 * std::f64::consts::TAU * p[0]).sin());
     if fading {
         dye.dissipation = 1.0;
-        let mut source = ShapedSource::new(Box::new(Sphere { center: [0.5; 2], radius: 0.15 }));
+        let mut source = Emitter::new(Box::new(Sphere { center: [0.5; 2], radius: 0.15 }));
         source.supply = vec![(0, Supply::Rate(4.0))];
         sim.flow.sources.push(Box::new(source));
     }

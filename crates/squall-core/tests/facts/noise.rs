@@ -1,7 +1,8 @@
 //! Noise looks the same everywhere, and has the size, the length and the smoothness that it promises.
 
-use squall_core::force::{Emitter, Flicker, Moment, NoiseField, Region, Source, Substance, Supply};
+use squall_core::force::{Emitter, Flicker, Moment, NoiseField, Source, Substance, Supply};
 use squall_core::ops::{dot, max_abs, sum};
+use squall_core::shape::Sphere;
 use squall_core::{At, Axis, Field, Grid, Layout, Side, VectorField, rows};
 
 const SCALE: f64 = 0.1;
@@ -293,13 +294,12 @@ fn an_emitter_that_flickers_fully_has_dark_and_bright_spots_of_the_size_it_was_t
             std::array::from_fn(|a| Field::on(&layout, At::Center, grid.velocity_ends(a)).expect("memory"));
         let mut smoke = [Substance::new(&grid, "smoke").expect("memory")];
         let mut emitter = Emitter {
-            region: Region::new(&grid, 0.01, |_| -1.0),
             supply: vec![(0, supply)],
-            velocity: None,
             flicker: amount.map(|amount| Flicker::new(&grid, amount, SCALE, 0.2, 4)),
+            ..Emitter::new(Box::new(Sphere { center: [0.5; 2], radius: 5.0 }))
         };
         for step in 0..steps {
-            emitter.apply(&grid, Moment { time: 0.01 * step as f64, dt: 0.01 }, &mut u, &mut smoke);
+            emitter.apply(&grid, Moment::whole(0.01 * step as f64, 0.01), &mut u, &mut smoke);
         }
         smoke[0].field.clone()
     };

@@ -3,9 +3,10 @@
 use crate::common::{Random, axes, values};
 use squall_core::StepError;
 use squall_core::advect::Advection;
-use squall_core::force::{Buoyancy, Emitter, Force, Moment, Noise, NoiseField, Region, Substance};
+use squall_core::force::{Buoyancy, Emitter, Force, Moment, Noise, NoiseField, Substance};
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
 use squall_core::sample::Isa;
+use squall_core::shape::Cuboid;
 use squall_core::*;
 
 const SPLITTINGS: [Splitting; 4] =
@@ -103,12 +104,11 @@ fn vortices_on_open_sides_do_not_feed_themselves() {
     let grid = Grid::<2>::new([160, 120], [1.0, 0.75], [Axis::Bounded { lo: Side::Open, hi: Side::Open }; 2]);
     let mut sim = StableFluids::new(grid, Options::default()).unwrap();
     for (x, y, speed) in [(0.02, 0.385, 1.1), (0.98, 0.365, -1.1)] {
-        let inside = move |p: [f64; 2]| ((p[0] - x).abs() - 0.025).max((p[1] - y).abs() - 0.02);
+        let nozzle = Cuboid { center: [x, y], half: [0.025, 0.02], rounding: 0.0 };
         sim.flow.sources.push(Box::new(Emitter {
-            region: Region::new(&grid, 0.015, inside),
-            supply: Vec::new(),
+            softness: 0.015,
             velocity: Some([speed, 0.0]),
-            flicker: None,
+            ..Emitter::new(Box::new(nozzle))
         }));
     }
     let field = NoiseField::swirls(&grid, 0.08, 0.25, 3);

@@ -1,6 +1,6 @@
 //! Smoke: what rises, what falls, what stays, and where the grid is.
 
-use squall_core::force::{Buoyancy, ShapedSource, Supply};
+use squall_core::force::{Buoyancy, Emitter, Supply};
 use squall_core::model::Splitting;
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::shape::Shape;
@@ -32,7 +32,7 @@ fn plume<const D: usize>(grid: Grid<D>, center: [f64; D], options: Options<D>) -
     let mut sim = Smoke::new(grid, options).unwrap();
     let smoke = sim.flow.add_substance("density", 0.0).unwrap();
     let heat = sim.flow.add_substance("temperature", 0.0).unwrap();
-    let mut source = ShapedSource::new(Box::new(Ball(center, 0.12)));
+    let mut source = Emitter::new(Box::new(Ball(center, 0.12)));
     source.supply = vec![(smoke, Supply::Hold(1.0)), (heat, Supply::Hold(1.0))];
     sim.flow.sources.push(Box::new(source));
     sim.flow.forces.push(Box::new(Buoyancy { substance: heat, strength: 3.0, ambient: 0.0 }));

@@ -35,7 +35,7 @@ impl<const D: usize> Bursts<D> {
         };
         let dt = before(end) - before(start);
         // Sums of many bursts round: less than a billionth of a burst is none.
-        (dt > 1e-9 * self.on).then_some(Moment { time: now.time, dt })
+        (dt > 1e-9 * self.on).then_some(Moment { dt, ..now })
     }
 }
 
@@ -72,22 +72,22 @@ impl<const D: usize> Source<D> for Bursts<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use squall_core::force::ShapedSource;
+    use squall_core::force::Emitter;
     use squall_core::shape::Sphere;
 
     #[test]
     fn bursts_are_on_for_their_share_of_the_time_whatever_the_steps() {
-        let effect = Box::new(ShapedSource::new(Box::new(Sphere { center: [0.0; 2], radius: 1.0 })));
+        let effect = Box::new(Emitter::new(Box::new(Sphere { center: [0.0; 2], radius: 1.0 })));
         let bursts = Bursts { effect, from: 0.5, on: 0.2, every: 1.0 };
         for dt in [0.01, 0.07, 0.3, 2.5] {
             let steps = (10.0 / dt) as usize + 1;
-            let on = |k: usize| bursts.overlap(Moment { time: k as f64 * dt, dt }).map_or(0.0, |m| m.dt);
+            let on = |k: usize| bursts.overlap(Moment::whole(k as f64 * dt, dt)).map_or(0.0, |m| m.dt);
             let end = steps as f64 * dt - 0.5;
             let exact = end.floor() * 0.2 + (end - end.floor()).min(0.2);
             let total: f64 = (0..steps).map(on).sum();
             assert!((total - exact).abs() < 1e-6, "{total} of {exact} with steps of {dt}");
         }
-        assert!(bursts.overlap(Moment { time: 0.0, dt: 0.4 }).is_none());
-        assert!(bursts.overlap(Moment { time: 0.8, dt: 0.6 }).is_none());
+        assert!(bursts.overlap(Moment::whole(0.0, 0.4)).is_none());
+        assert!(bursts.overlap(Moment::whole(0.8, 0.6)).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! Smoke from a setup.
 
 use squall_core::flow::Flow;
-use squall_core::force::{Buoyancy, Confinement, During, Force, Loss, ShapedSource};
+use squall_core::force::{Buoyancy, Confinement, During, Force, Loss, Emitter};
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::solid::{Boundary, Obstacle};
 use squall_core::{At, Field, Grid, Layout};
@@ -106,18 +106,19 @@ pub fn source<const D: usize>(
     grid: &Grid<D>,
     i: usize,
     s: &setup::Source,
-) -> Result<ShapedSource<D>, BuildError> {
+) -> Result<Emitter<D>, BuildError> {
     let mut shape = shape::moving::<D>(&s.shape, &s.motion, grid.min_spacing())?;
     if let Some(object) = s.follow {
         shape = shape::moved(shape, &setup.objects[object].motion);
     }
-    Ok(ShapedSource {
+    Ok(Emitter {
+        softness: s.softness,
         supply: supply(setup, s),
         velocity: s.velocity.as_ref().map(|v| real_vector(v)),
         drags: s.drag,
         expansion: s.expansion as f32,
         flicker: flicker(setup, grid, i, s),
-        ..ShapedSource::new(shape)
+        ..Emitter::new(shape)
     })
 }
 
