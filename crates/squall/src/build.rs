@@ -220,7 +220,7 @@ fn texture<const D: usize>(
 
 /// How many fields these take.
 fn texture_fields<const D: usize>(setup: &Setup) -> usize {
-    setup.texture.as_ref().map_or(0, |_| TextureCoordinates::<D>::fields(setup.grid.is_unbounded()))
+    setup.texture.as_ref().map_or(0, |_| TextureCoordinates::<D>::fields())
 }
 
 fn vector<const D: usize>(values: &[f64]) -> [f64; D] {

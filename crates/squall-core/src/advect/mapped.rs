@@ -32,8 +32,7 @@ fn group<const D: usize>(fields: &[&mut Field<D>], conserved: bool) -> usize {
     if !conserved && fields[0].layout().as_tiles().is_none() {
         return fields.len().min(GROUP);
     }
-    let alike =
-        |f: &&&mut Field<D>| f.at() == fields[0].at() && f.conserved_rules() == fields[0].conserved_rules();
+    let alike = |f: &&&mut Field<D>| f.at() == fields[0].at() && f.conserved_rules() == fields[0].conserved_rules();
     fields.iter().take(SMALL_GROUP).take_while(alike).count()
 }
 
@@ -201,7 +200,8 @@ fn carry_group<const D: usize>(
         let (compensated, work) = work.split_at_mut(count);
         compensate(&forth, fields, moved, exact, compensated, sampling);
         finish(compensated, fields, conserved);
-        let (rooms, clipped) = if conserved { (&mut work[..2 * count], &mut clipped[..count]) } else { Default::default() };
+        let (rooms, clipped) =
+            if conserved { (&mut work[..2 * count], &mut clipped[..count]) } else { Default::default() };
         clipped.iter_mut().for_each(|c| c.reset(fields[0]));
         correct(&back, fields, compensated, exact, Corrected { moved, rooms, clipped }, sampling);
         for (k, clipped) in clipped.iter().enumerate() {

@@ -200,7 +200,8 @@ impl AxisRule {
         } else {
             // The boundary faces, in cells from value 0: they carry values on faces, and lie half a cell out for others.
             let centered = points == Points::CenterToCenter;
-            let (lo, hi) = if centered { (-0.5 - self.beyond[0], self.n - 0.5 + self.beyond[1]) } else { (0.0, self.n) };
+            let (lo, hi) =
+                if centered { (-0.5 - self.beyond[0], self.n - 0.5 + self.beyond[1]) } else { (0.0, self.n) };
             let inside = if centered { self.inside } else { [i32::MIN, i32::MAX] };
             // What lies on the last value is found at the upper end of the last cell.
             let last_cell = self.n - 1.0;
