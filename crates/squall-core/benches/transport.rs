@@ -1,9 +1,10 @@
-//! What transport costs, by scheme and instruction set: five fields along a smooth flow of about two cells per step.
+//! What transport costs, by scheme and instruction set: a velocity and two substances along a
+//! smooth flow of about two cells per step.
 
 use std::f64::consts::TAU;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use squall_core::advect::{Advection, Flow, Scratch, advect};
+use squall_core::advect::{Advection, Flow, MapScratch, advect_mapped};
 use squall_core::sample::Isa;
 use squall_core::trace::Tracer;
 use squall_core::{At, Axis, Field, Grid, Side, VectorField};
@@ -16,15 +17,16 @@ fn measure<const D: usize>(c: &mut Criterion, n: usize, scheme: Advection, isa: 
         f
     };
     let velocity: VectorField<D> = std::array::from_fn(|a| wave(a, At::Face(a)));
-    let mut fields: Vec<Field<D>> = (0..5).map(|k| wave(k % D, At::Center)).collect();
-    let mut scratch = Scratch::new(&fields[0], scheme, fields.len()).expect("memory");
+    let mut carried: VectorField<D> = std::array::from_fn(|a| wave(a, At::Face(a)));
+    let mut substances = [wave(0, At::Center), wave(1, At::Center)];
+    let mut scratch = MapScratch::new(carried[0].layout(), scheme).expect("memory");
     let mut group = c.benchmark_group(format!("{D}D {n} {scheme:?}"));
     group.throughput(Throughput::Elements(grid.cell_count() as u64)).sample_size(10);
     group.bench_function(format!("{isa:?}"), |b| {
         b.iter(|| {
-            let mut all: Vec<&mut Field<D>> = fields.iter_mut().collect();
             let flow = Flow { grid: &grid, velocity: &velocity, tracer: Tracer::Rk2, isa };
-            advect(scheme, flow, 1.5 / n as f64, &mut all, &mut scratch);
+            let (u, s) = (&mut carried.each_mut(), &mut substances.each_mut());
+            advect_mapped(scheme, flow, 1.5 / n as f64, u, s, None, &mut scratch);
         })
     });
 }

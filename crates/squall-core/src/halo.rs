@@ -307,30 +307,23 @@ impl<const D: usize> Field<D> {
     /// faces of a staggered field, the last corners of one at nodes. `None` leaves a value as it is.
     pub(crate) fn set_last(&mut self, f: impl Fn([usize; D]) -> Option<Real>) {
         let (layout, at) = (self.layout().clone(), self.at());
-        if layout.as_tiles().is_some() {
-            return;
-        }
-        for a in (0..D).filter(|&a| at.on_lower_side(a)) {
-            // Indices along the other axes; corners beyond an axis that had its turn are done.
-            let mut count = layout.cells();
-            count[a] = 1;
-            for b in a + 1..D {
-                count[b] += at.on_lower_side(b) as usize;
+        each_last(&layout, at, |index| {
+            if let Some(value) = f(index) {
+                self.data[layout.offset(index.map(|i| i as isize))] = value;
             }
-            for i in 0..count.iter().product() {
-                let mut rest: usize = i;
-                let mut index = count.map(|n| {
-                    let i = rest % n;
-                    rest /= n;
-                    i
-                });
-                index[a] = layout.cells()[a];
-                if let Some(value) = f(index) {
-                    self.data[layout.offset(index.map(|i| i as isize))] = value;
-                }
-            }
-        }
+        });
         self.ghosts_filled = false;
+    }
+
+    /// Calls `f` with the values that lie on the far ends of bounded axes and are stored behind the cells: the last faces
+    /// of a staggered field.
+    pub(crate) fn for_each_last(&self, mut f: impl FnMut(Real)) {
+        let bounded = |a: usize| matches!(self.ends()[a], Ends::Bounded { .. });
+        each_last(self.layout(), self.at(), |index| {
+            if (0..D).all(|a| index[a] < self.cells()[a] || bounded(a)) {
+                f(self.get(index));
+            }
+        });
     }
 
     /// Sets the values with index `i` along axis `a` from their places in memory.
@@ -466,5 +459,30 @@ pub(crate) fn slab_runs<const D: usize>(layout: &Layout<D>, a: usize, i: isize, 
     let repeats: usize = layout.cells()[a + 1..].iter().map(|n| n + 2 * HALO).product();
     for r in 0..repeats {
         f(first + r * period, run);
+    }
+}
+
+/// Calls `f` with the indices of the values of a box that are stored behind its cells.
+fn each_last<const D: usize>(layout: &Layout<D>, at: At, mut f: impl FnMut([usize; D])) {
+    if layout.as_tiles().is_some() {
+        return;
+    }
+    for a in (0..D).filter(|&a| at.on_lower_side(a)) {
+        // Indices along the other axes; corners beyond an axis that had its turn are done.
+        let mut count = layout.cells();
+        count[a] = 1;
+        for b in a + 1..D {
+            count[b] += at.on_lower_side(b) as usize;
+        }
+        for i in 0..count.iter().product() {
+            let mut rest: usize = i;
+            let mut index = count.map(|n| {
+                let i = rest % n;
+                rest /= n;
+                i
+            });
+            index[a] = layout.cells()[a];
+            f(index);
+        }
     }
 }

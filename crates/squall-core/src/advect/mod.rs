@@ -14,7 +14,7 @@
 //! What loses most of a flow's energy is not the interpolation but the splitting of the step, see
 //! [`Splitting`](crate::model::stable_fluids::Splitting).
 
-pub mod account;
+mod account;
 mod correct;
 mod cubic;
 mod exchange;
@@ -22,6 +22,7 @@ pub mod hyperbolic;
 mod mapped;
 mod pool;
 
+pub use account::{settle, through_sides};
 pub use mapped::{MapScratch, advect_mapped, carry};
 
 use crate::Real;

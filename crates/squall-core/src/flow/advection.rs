@@ -9,7 +9,7 @@ use crate::advect::{Flow as Carrier, MapScratch, carry};
 use crate::field::{Field, VectorField};
 use crate::force::Substance;
 use crate::grid::{At, Grid};
-use crate::ops::{each, max_abs};
+use crate::ops::{each, max_abs_faces};
 use crate::report::Stage;
 
 /// What advection moves.
@@ -89,8 +89,8 @@ impl<const D: usize> Flow<D> {
     fn account_for_advection(&mut self, what: Moved) {
         if what != Moved::Velocity {
             self.fill_obstacles();
-            let Self { grid, substances, scratch, obstacles, books, .. } = self;
-            books.before_advection(grid, substances, scratch, obstacles.as_ref());
+            let Self { grid, options, substances, scratch, obstacles, books, .. } = self;
+            books.before_advection(grid, substances, (options.advection, scratch), obstacles.as_ref());
         }
     }
 
@@ -110,8 +110,8 @@ impl<const D: usize> Flow<D> {
     /// much it was. Call it after solids have moved.
     pub fn balance(&mut self) {
         let timer = self.timings.start();
-        let Self { grid, substances, obstacles, books, .. } = self;
-        books.after_advection(grid, substances, obstacles.as_ref());
+        let Self { grid, substances, obstacles, books, scratch, .. } = self;
+        books.after_advection(grid, substances, obstacles.as_ref(), &mut scratch.lend()[0]);
         self.timings.stop(Stage::Advect, timer);
     }
 
@@ -155,5 +155,5 @@ fn advect_along<const D: usize>(
 
 /// The largest speed along one axis, in cells per second.
 pub(super) fn fastest<const D: usize>(u: &VectorField<D>, grid: &Grid<D>) -> f64 {
-    (0..D).map(|a| max_abs(&u[a]) as f64 / grid.spacing[a]).fold(0.0, f64::max)
+    (0..D).map(|a| max_abs_faces(&u[a]) as f64 / grid.spacing[a]).fold(0.0, f64::max)
 }

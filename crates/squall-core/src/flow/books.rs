@@ -7,8 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::obstacles::Obstacles;
 use crate::Real;
-use crate::advect::MapScratch;
-use crate::advect::account::{settle, through_sides};
+use crate::advect::{Advection, MapScratch, settle, through_sides};
 use crate::field::{Field, VectorField};
 use crate::force::Substance;
 use crate::grid::{Axis, End, Ends, Grid, Side};
@@ -36,6 +35,8 @@ pub(crate) struct Books {
     /// Which axes keep momentum, and its sums before something acts.
     keeps_momentum: [bool; 3],
     momentum: [f64; 3],
+    /// Whether cells that solids cut count whole: so does advection in flux form.
+    pub whole_cells: bool,
     /// The part of the step after which an amount was found not to be finite.
     pub lost_in: Option<&'static str>,
 }
@@ -50,7 +51,7 @@ impl Books {
         velocity: &VectorField<D>,
     ) {
         let before: Each<f64> = std::mem::take(&mut self.amounts);
-        self.amounts = amounts(grid, substances, obstacles);
+        self.amounts = amounts(grid, substances, self.weighing(obstacles));
         self.lost_in = None;
         if self.allowed.len() != substances.len() {
             self.allowed.truncate(substances.len());
@@ -83,7 +84,7 @@ impl Books {
         obstacles: Option<&Obstacles<D>>,
         entry: impl Fn(&mut Account) -> &mut f64,
     ) {
-        let now = amounts(grid, substances, obstacles);
+        let now = amounts(grid, substances, self.weighing(obstacles));
         for ((account, now), before) in self.ledger.substances.iter_mut().zip(&now).zip(&self.amounts) {
             *entry(account) += now - before;
         }
@@ -98,7 +99,7 @@ impl Books {
         obstacles: Option<&Obstacles<D>>,
     ) {
         for (i, s) in substances.iter().enumerate() {
-            let survey = Survey::of(&s.field, s.ambient, obstacles.map(|o| &o.solids));
+            let survey = Survey::of(&s.field, s.ambient, self.weighing(obstacles));
             let now = survey.amount * grid.cell_volume();
             if let (Some(account), Some(before)) = (self.ledger.substances.get_mut(i), self.amounts.get_mut(i)) {
                 account.emitted += now - *before;
@@ -114,11 +115,11 @@ impl Books {
         &mut self,
         grid: &Grid<D>,
         substances: &[Substance<D>],
-        scratch: &MapScratch<D>,
+        (scheme, scratch): (Advection, &MapScratch<D>),
         obstacles: Option<&Obstacles<D>>,
     ) {
         for (sides, s) in self.sides.iter_mut().zip(substances) {
-            *sides = through_sides(scratch, &s.field, s.ambient) * grid.cell_volume();
+            *sides = through_sides(scheme, &s.field, s.ambient, scratch) * grid.cell_volume();
         }
         self.volume = obstacles.map_or(0.0, |o| o.solids.fluid_volume());
     }
@@ -150,8 +151,10 @@ impl Books {
         grid: &Grid<D>,
         substances: &mut [Substance<D>],
         obstacles: Option<&Obstacles<D>>,
+        spare: &mut Field<D>,
     ) {
         let solids = obstacles.map(|o| &o.solids);
+        let weighing = if self.whole_cells { None } else { solids };
         // The grid's view of the volume of a solid changes a little as it moves; the fluid beside it is not to blame.
         let grown = solids.map_or(0.0, |s| s.fluid_volume() - self.volume);
         let volume = grid.cell_volume();
@@ -161,13 +164,15 @@ impl Books {
             };
             let beside = if grown == 0.0 { 0.0 } else { solids.map_or(0.0, |o| o.mean_beside(&s.field, s.ambient)) };
             let by_solids = beside * grown * volume;
-            let now = amount(&s.field, s.ambient, solids) * volume;
+            let now = amount(&s.field, s.ambient, weighing) * volume;
             account.sides += self.sides[i];
             account.solids += by_solids;
             let missing = *before + self.sides[i] + by_solids - now;
-            let added = settle(&mut s.field, solids.map(|o| o.volume()), s.ambient, missing / volume) * volume;
-            account.corrected += added;
-            *before = now + added;
+            *before = now;
+            if settle(&mut s.field, solids.map(|o| o.volume()), s.ambient, missing / volume, spare) != 0.0 {
+                *before = amount(&s.field, s.ambient, weighing) * volume;
+                account.corrected += *before - now;
+            }
         }
         self.look_for_lost("advection");
     }
@@ -205,7 +210,7 @@ impl Books {
     ) -> Ledger {
         let cell = grid.cell_volume();
         for (i, s) in substances.iter().enumerate().take(self.ledger.substances.len()) {
-            let survey = Survey::of(&s.field, s.ambient, obstacles.map(|o| &o.solids));
+            let survey = Survey::of(&s.field, s.ambient, self.weighing(obstacles));
             let account = &mut self.ledger.substances[i];
             account.after = survey.amount * cell;
             account.present = survey.present * cell;
@@ -225,6 +230,11 @@ impl Books {
             }
         }
         std::mem::take(&mut self.ledger)
+    }
+
+    /// The solids whose cells count in part.
+    fn weighing<'a, const D: usize>(&self, obstacles: Option<&'a Obstacles<D>>) -> Option<&'a Solids<D>> {
+        obstacles.map(|o| &o.solids).filter(|_| !self.whole_cells)
     }
 
     fn look_for_lost(&mut self, stage: &'static str) {
@@ -267,7 +277,7 @@ fn extend(range: &mut [f64; 2], by: [f64; 2]) {
 }
 
 fn amounts<const D: usize>(grid: &Grid<D>, substances: &[Substance<D>], obstacles: Option<&Obstacles<D>>) -> Each<f64> {
-    let of = |s: &Substance<D>| amount(&s.field, s.ambient, obstacles.map(|o| &o.solids)) * grid.cell_volume();
+    let of = |s: &Substance<D>| amount(&s.field, s.ambient, solids) * grid.cell_volume();
     substances.iter().map(of).collect()
 }
 

@@ -6,7 +6,7 @@ use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Grid};
 use crate::layout::{Layout, Row};
-use crate::ops::{divergence, max_abs};
+use crate::ops::{divergence, max_abs, max_abs_faces};
 use crate::poisson::{self, Multigrid, PoissonSolver};
 use crate::project::Projected;
 use crate::report::{SolveReport, Stage};
@@ -90,7 +90,7 @@ impl<const D: usize> Flow<D> {
         let mut solve = solver.solve(rhs, q, options.tolerance);
         subtract_gradient(grid, velocity, q, solids.as_deref());
         outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge, rhs);
-        let largest = |u: &VectorField<D>| u.iter().map(|u| max_abs(u) as f64).fold(0.0, f64::max);
+        let largest = |u: &VectorField<D>| u.iter().map(|u| max_abs_faces(u) as f64).fold(0.0, f64::max);
         // What is left of a field that was all gradient is compared with what it was.
         let relative = |divergence: f64, speed: f64| {
             let speed = speed.max(before * grid.min_spacing());

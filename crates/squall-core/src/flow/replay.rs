@@ -5,7 +5,7 @@ use super::advection::fastest;
 use crate::Real;
 use crate::field::Field;
 use crate::force::Substance;
-use crate::ops::max_abs;
+use crate::ops::max_abs_faces;
 use crate::project::Projected;
 use crate::report::SolveReport;
 use crate::snapshot::Snapshot;
@@ -22,7 +22,7 @@ impl<const D: usize> Flow<D> {
         for (c, away) in self.away().into_iter().enumerate() {
             flow.restore(c, &mut self.velocity[c], away);
         }
-        self.max_speed = self.velocity.iter().map(|u| max_abs(u) as f64).fold(0.0, f64::max);
+        self.max_speed = self.velocity.iter().map(|u| max_abs_faces(u) as f64).fold(0.0, f64::max);
         self.fastest = fastest(&self.velocity, &self.grid);
         self.acceleration = 0.0;
         self.before_by = 0.0;

@@ -108,6 +108,7 @@ impl<const D: usize> TargetSmoke<D> {
         };
         let mut flow = Flow::new(grid, shared)?;
         flow.refine_above = REFINE_ABOVE;
+        flow.books.whole_cells = true;
         Ok(TargetSmoke {
             damping: Track::constant([3.0]),
             guided: Vec::new(),

@@ -321,7 +321,7 @@ fn smoke_is_free_again_when_the_drive_has_faded() {
     run(&mut sim, 2.5);
     assert!(held < 0.3, "held against buoyancy: {held}");
     assert!(height(&sim) > before + 2.0, "it rises: {} after {before}", height(&sim));
-    assert_eq!(sim.longest_step(0.8), 0.8 / sim.cells_per_second(), "targets limit the step no longer");
+    assert_eq!(sim.longest_step(0.8), sim.flow.longest_step(0.8), "targets limit the step no longer");
 }
 
 #[test]

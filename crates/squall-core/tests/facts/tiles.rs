@@ -168,7 +168,8 @@ fn transport_is_the_same<const D: usize>(tracer: Tracer, speed: f64) {
             let ends = if layout.as_tiles().is_some() { Ends::Unbounded(0.0) } else { Ends::FLAT };
             let u: VectorField<D> =
                 std::array::from_fn(|c| smooth(layout, At::Face(c), ends, |i| h * speed * flow(i, c)));
-            let locations = (0..D).map(At::Face).chain([At::Center, At::Center, At::Center]);
+            let locations = (0..D).map(At::Face).chain([At::Edge(0), At::Edge(D - 1), At::Node]);
+            let locations = locations.chain([At::Center, At::Center, At::Center]);
             let mut fields: Vec<Field<D>> = locations
                 .enumerate()
                 .map(|(k, at)| smooth(layout, at, ends, |i| flow(i.map(|i| i + k as f64), k)))
@@ -176,7 +177,7 @@ fn transport_is_the_same<const D: usize>(tracer: Tracer, speed: f64) {
             let flow = Flow { grid: &grid, velocity: &u, tracer, isa: Isa::best() };
             let mut scratch = MapScratch::new(layout, scheme).expect("memory");
             let mut refs: Vec<&mut Field<D>> = fields.iter_mut().collect();
-            let (velocity, substances) = refs.split_at_mut(D);
+            let (velocity, substances) = refs.split_at_mut(D + 3);
             advect_mapped(scheme, flow, 1.0, velocity, substances, None, &mut scratch);
             fields
         });
@@ -204,4 +205,23 @@ fn transport_on_tiles_equals_that_on_a_box_to_the_bit() {
     }
     transport_is_the_same::<3>(Tracer::Rk3, 1.0);
     transport_is_the_same::<2>(Tracer::Adaptive, 1.0);
+}
+
+#[test]
+fn a_step_that_goes_further_than_the_tiles_beside_says_so() {
+    let layout = Layout::<3>::tiles([[0, 0, 0], [1, 0, 0]]);
+    let grid = Grid::<3>::walled([16; 3], Side::Open);
+    let h = grid.spacing[0] as f32;
+    for (cells, too_far) in [(13.0f32, false), (20.0, true)] {
+        let mut u: VectorField<3> = std::array::from_fn(|c| filled(&layout, At::Face(c), 0.0, c as isize));
+        u.iter_mut().for_each(|u| u.fill(0.0));
+        u[1].fill(cells * h);
+        u[1].relabel(At::Face(1), [Ends::Unbounded(cells * h); 3]);
+        u.iter_mut().for_each(|u| u.fill_halo());
+        let mut scratch = MapScratch::new(&layout, Advection::SemiLagrangian).expect("memory");
+        let flow = Flow { grid: &grid, velocity: &u, tracer: Tracer::Rk2, isa: Isa::best() };
+        scratch.trace(Advection::SemiLagrangian, flow, 1.0);
+        assert_eq!(scratch.too_far().is_some(), too_far, "{cells} cells");
+        assert!(scratch.too_far().is_none_or(|far| (far - 20.0).abs() < 1e-3));
+    }
 }

@@ -139,7 +139,7 @@ fn rotation_error(n: usize, scheme: Advection, tracer: Tracer, cfl: f64) -> f64 
 #[test]
 fn schemes_converge_with_their_orders_on_a_rotating_bump() {
     for (scheme, least) in
-        [(Advection::SemiLagrangian, 0.65), (Advection::MonotoneCubic, 1.5), (Advection::MacCormack, 1.7)]
+        [(Advection::SemiLagrangian, 0.65), (Advection::MonotoneCubic, 1.5), (Advection::MacCormack, 1.5)]
     {
         let (coarse, fine) =
             (rotation_error(64, scheme, Tracer::Rk2, 2.0), rotation_error(128, scheme, Tracer::Rk2, 2.0));
@@ -147,6 +147,8 @@ fn schemes_converge_with_their_orders_on_a_rotating_bump() {
         println!("{scheme:?}: errors {coarse:.2e} and {fine:.2e}, order {order:.2}");
         // Linear interpolation is still far from its asymptotic range here; limiters clip the top of the bump.
         assert!(order > least, "{scheme:?}: order {order}");
+        // Errors added where values come from are a quarter of those added where they arrive (6.9e-3 at 64).
+        assert!(scheme != Advection::MacCormack || coarse < 2e-3, "{coarse}");
     }
 }
 
@@ -229,4 +231,47 @@ fn more_fields_than_one_pass_takes_are_moved_all_the_same() {
             assert!(values(&f) == values(&one[0]), "{scheme:?}");
         }
     }
+}
+
+#[test]
+fn values_at_every_location_are_sampled_and_carried_where_they_live() {
+    // A linear function is reproduced exactly by linear interpolation, wherever its values live; in a uniform flow it moves
+    // as a whole.
+    let grid = Grid::<3>::walled([12, 10, 9], Side::Slip);
+    let h = grid.spacing[0];
+    let linear = |p: [f64; 3]| 0.3 + p[0] / h - 0.7 * p[1] / h + 0.4 * p[2] / h;
+    let velocity = [0.6, -0.8, 0.3];
+    let mut u = flow(&grid, |_| velocity.map(|v| v * h));
+    u.iter_mut().for_each(|u| u.fill_halo());
+    let locations =
+        [At::Center, At::Face(0), At::Face(1), At::Face(2), At::Edge(0), At::Edge(1), At::Edge(2), At::Node];
+    for at in locations {
+        let mut a = Field::new(grid.cells, at, [Ends::FLAT; 3]).unwrap();
+        a.set_from(&grid, linear);
+        let point = [5.3, 4.1, 6.2];
+        assert!((a.sample(point) as f64 - linear(point.map(|p| p * h))).abs() < 1e-5, "{at:?} sampled");
+        for scheme in SCHEMES {
+            let mut moved = a.clone();
+            let mut scratch = MapScratch::new(a.layout(), scheme).unwrap();
+            let flow = Flow { grid: &grid, velocity: &u, tracer: Tracer::Rk2, isa: Isa::best() };
+            advect_mapped(scheme, flow, 1.0, &mut [&mut moved], &mut [], None, &mut scratch);
+            for index in [[5, 5, 4], [6, 4, 5], [4, 6, 4]] {
+                let p = grid.position(at, index.map(|i| i as isize));
+                let from = std::array::from_fn(|c| p[c] - velocity[c] * h);
+                let (is, should) = (moved.get(index) as f64, linear(from));
+                assert!((is - should).abs() < 1e-4, "{at:?} {scheme:?}: {is}, not {should}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_fastest_face_counts_even_if_it_is_the_last_one() {
+    let axes = [Axis::Bounded { lo: Side::Slip, hi: Side::Open }, Axis::Bounded { lo: Side::Slip, hi: Side::Slip }];
+    let grid = Grid::<2>::new([16, 8], [1.0, 0.5], axes);
+    let u = flow(&grid, |p| [p[0] * p[0], -2.0 * p[0] * p[1]]);
+    assert!(ops::max_abs(&u[0]) < 0.9);
+    assert_eq!(ops::max_abs_faces(&u[0]), 1.0);
+    let periodic = flow(&Grid::<2>::periodic([16, 8]), |_| [0.5, 0.0]);
+    assert_eq!(ops::max_abs_faces(&periodic[0]), 0.5);
 }
