@@ -56,7 +56,7 @@ fn measure(n: usize, tiles: bool) {
     let mut report = Default::default();
     let solve = shortest(if n > 128 { 3 } else { 7 }, || {
         q.fill(0.0);
-        report = solver.solve(&rhs, &mut q, 1e-4, 300);
+        report = solver.solve_from(&rhs, &mut q, 1e-4, 300);
     });
     // The same number of cells, row by row as the kernels go.
     let memcpy = shortest(10, || copy.par_rows(|row, out| out.copy_from_slice(rhs.row(row))));

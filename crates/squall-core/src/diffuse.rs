@@ -1,4 +1,7 @@
-//! Diffusion of cell-centred fields with constant diffusivity: heat, viscosity, spreading smoke.
+//! Diffusion with constant diffusivity: heat, viscosity, spreading smoke.
+//!
+//! [`Diffusion`] takes an implicit step of any field on any layout, around solids too. [`Diffuser`] is for cell-centred
+//! fields on a box without anything in it:
 //!
 //! | scheme | one step | stable | maximum principle |
 //! |---|---|---|---|
@@ -9,9 +12,14 @@
 //! a value that is not zero, the field is written as `a = w + lift`, where `lift` is the steady state that has those
 //! values (`lap lift = 0`): then `w` obeys the same equation with homogeneous ends.
 
+mod implicit;
+
+pub use implicit::{Around, Diffusion};
+
 use crate::field::{Field, OutOfMemory};
 use crate::grid::{At, End, Ends};
 use crate::poisson::{Spectral, Symbol, homogeneous};
+use crate::sample::Isa;
 use crate::{Real, rows};
 
 /// Steady states that are kept. More are only met if prescribed values change all the time; then the oldest goes.
@@ -31,6 +39,7 @@ pub enum DiffusionScheme {
 pub struct Diffuser<const D: usize> {
     cells: [usize; D],
     spacing: [f64; D],
+    isa: Isa,
     plans: Vec<([Ends; D], Spectral<D>)>,
     lifts: Vec<Lift<D>>,
 }
@@ -46,7 +55,12 @@ struct Lift<const D: usize> {
 impl<const D: usize> Diffuser<D> {
     /// For fields of `cells`, with nothing planned yet.
     pub fn new(cells: [usize; D], spacing: [f64; D]) -> Self {
-        Diffuser { cells, spacing, plans: Vec::new(), lifts: Vec::with_capacity(KEPT) }
+        Diffuser::with_isa(cells, spacing, Isa::best())
+    }
+
+    /// [`Diffuser::new`] for a certain instruction set.
+    pub fn with_isa(cells: [usize; D], spacing: [f64; D], isa: Isa) -> Self {
+        Diffuser { cells, spacing, isa, plans: Vec::new(), lifts: Vec::with_capacity(KEPT) }
     }
 
     /// Plans for fields with the ends of this one, so that [`Diffuser::apply`] need not allocate.
@@ -99,7 +113,7 @@ impl<const D: usize> Diffuser<D> {
         if let Some(known) = self.plans.iter().position(|plan| plan.0 == ends) {
             return known;
         }
-        self.plans.push((ends, Spectral::new(self.cells, self.spacing, ends)));
+        self.plans.push((ends, Spectral::with_isa(self.cells, self.spacing, ends, self.isa)));
         self.plans.len() - 1
     }
 

@@ -38,7 +38,7 @@
 //! let mut u: VectorField<2> = [new(At::Center), new(At::Center)];
 //! let mut faces: VectorField<2> = [new(At::Face(0)), new(At::Face(1))];
 //! let (mut q, mut spare) = (new(At::Center), new(At::Center));
-//! let mut solver = poisson::plan(&grid, grid.pressure_ends());
+//! let mut solver = poisson::plan(poisson::Problem::of(&grid)).build_for(&grid).unwrap();
 //! let mut scratch = Scratch::new(&q, Advection::MacCormack, 2).unwrap();
 //! u[0].set_from(&grid, |p| (6.28 * p[1]).sin());
 //!
@@ -59,7 +59,9 @@
 //! * A value lives at the centre of its cell, on a lower face or at the lower corner ([`At`]); the field knows which.
 //! * Ghost cells hold the boundary conditions. Who needs them fills them first ([`Field::fill_halo`], free if it was done).
 //! * 2D and 3D are one source: `const D: usize`.
-//! * The same input gives the same bits, on any number of threads and on every instruction set.
+//! * The same input gives the same bits on any number of threads, on one kind of machine. Kernels of ours give the same bits
+//!   on every instruction set, too; the FFTs of the direct solver do not, as their library has other algorithms for each.
+//!   Who needs the same from those everywhere builds them for [`sample::Isa::Portable`].
 //!
 //! # Map
 //!

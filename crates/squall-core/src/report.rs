@@ -59,7 +59,7 @@ impl StepReport {
 pub struct SolveReport {
     /// Iterations; 1 for a direct solve, 2 if it needed a round of refinement.
     pub iterations: u32,
-    /// What remains of the right side, relative to the right side.
+    /// The 2-norm of the true residual over that of the right side, both over the unknowns and without what was dropped.
     pub residual: f64,
     /// The part of the right side that no solution can match, relative to the right side: its mean over rooms that
     /// nothing can leave. It was dropped; if it is large, something presses fluid into a closed room or out of it.

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use squall_core::diffuse::{Diffuser, DiffusionScheme};
+use squall_core::diffuse::{Around, Diffuser, Diffusion, DiffusionScheme};
 use squall_core::force::{Buoyancy, Substance};
 use squall_core::model::stable_fluids::{Options, Splitting, StableFluids};
 use squall_core::model::target::{self, ShapeTarget, Target, TargetSmoke};
@@ -93,10 +93,30 @@ fn count_multigrid<const D: usize>(layout: &squall_core::Layout<D>, ends: [Ends;
     let mut round = || {
         q.fill(0.0);
         let before = ALLOCATIONS.load(Ordering::SeqCst);
-        solver.solve(&rhs, &mut q, 1e-4, 300);
+        solver.solve_from(&rhs, &mut q, 1e-4, 300);
         ALLOCATIONS.load(Ordering::SeqCst) - before
     };
     (0..20).map(|_| round()).min().unwrap_or(0)
+}
+
+fn count_diffusion<const D: usize>(layout: &squall_core::Layout<D>, ends: [Ends; D]) -> usize {
+    let mut diffusion = Diffusion::new(layout, [0.1; D]);
+    let [mut u, mut free] = [0; 2].map(|_| Field::on(layout, At::Face(1), ends).unwrap());
+    free.par_rows(|row, out| {
+        out.iter_mut().enumerate().for_each(|(x, v)| *v = ((x as isize + row.index[1]) % 7) as f32)
+    });
+    // Steps short and long, of changing length, around something that stays or moves.
+    let mut round = |k: f64| {
+        u.par_rows(|row, out| {
+            out.iter_mut().enumerate().for_each(|(x, v)| *v = (x as f32 + row.index[1] as f32).sin())
+        });
+        let before = ALLOCATIONS.load(Ordering::SeqCst);
+        diffusion.apply(&mut u, k, Around::Held(&free)).unwrap();
+        diffusion.apply(&mut u, 1.1 * k, Around::Nothing).unwrap();
+        ALLOCATIONS.load(Ordering::SeqCst) - before
+    };
+    round(10.0);
+    (0..20).map(|n| round(0.9 + n as f64) + round(1e-3)).min().unwrap_or(0)
 }
 
 fn count_target<const D: usize>(cells: [usize; D]) -> usize {
@@ -129,6 +149,8 @@ fn the_second_solve_and_the_second_step_allocate_nothing() {
         assert_eq!(count_multigrid(&Layout::dense([33, 30, 28]), [Ends::Periodic; 3]), 0, "multigrid, 3D");
         let tiles = Layout::tiles([[0, 0, 0], [1, 0, 0], [1, 1, 0], [20, 20, 20]]);
         assert_eq!(count_multigrid(&tiles, [Ends::Unbounded(0.0); 3]), 0, "multigrid, tiles");
+        assert_eq!(count_diffusion(&Layout::dense([50, 40]), [FLAT_VALUE, VALUES]), 0, "diffusion, 2D");
+        assert_eq!(count_diffusion(&tiles, [Ends::Unbounded(0.0); 3]), 0, "diffusion, tiles");
         assert_eq!(count_target([70, 45]), 0, "2D step towards a target");
         assert_eq!(count_target([33, 30, 28]), 0, "3D step towards a target");
         // One test for all: a second one running beside it would be counted, too.

@@ -9,13 +9,11 @@ pub(crate) mod target;
 
 use squall_core::advect::Advection;
 use squall_core::diffuse::DiffusionScheme;
-use squall_core::force::{
-    Buoyancy, During, Flicker, Force, Noise, NoiseField, Source, Substance, Supply,
-};
+use squall_core::force::{Buoyancy, During, Flicker, Force, Noise, NoiseField, Source, Substance, Supply};
 use squall_core::force::{Stir, Stroke, Swirl, Uniform, Wind};
 use squall_core::looped::{self, Carries, Looped, Method};
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
-use squall_core::poisson::{Spectral, plan_kind};
+use squall_core::poisson::{Problem, Spectral, plan};
 use squall_core::trace::Tracer;
 use squall_core::{At, Axis, End, Ends, Field, Grid, Layout, OutOfMemory, Side, Simulation, TextureCoordinates};
 
@@ -127,8 +125,8 @@ fn estimate_for<const D: usize>(setup: &Setup) -> Estimate {
         .saturating_add(noise_bytes(setup, &grid))
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
-    let (solver, why) = plan_kind(&grid, grid.pressure_ends());
-    Estimate { bytes, fields, solver, why }
+    let plan = plan(Problem::of(&grid));
+    Estimate { bytes, fields, solver: plan.how(), why: plan.reason.to_owned() }
 }
 
 /// What the noise of forces, emitters and expressions takes.

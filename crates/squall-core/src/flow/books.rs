@@ -276,7 +276,7 @@ fn extend(range: &mut [f64; 2], by: [f64; 2]) {
     *range = [range[0].min(by[0]), range[1].max(by[1])];
 }
 
-fn amounts<const D: usize>(grid: &Grid<D>, substances: &[Substance<D>], obstacles: Option<&Obstacles<D>>) -> Each<f64> {
+fn amounts<const D: usize>(grid: &Grid<D>, substances: &[Substance<D>], solids: Option<&Solids<D>>) -> Each<f64> {
     let of = |s: &Substance<D>| amount(&s.field, s.ambient, solids) * grid.cell_volume();
     substances.iter().map(of).collect()
 }

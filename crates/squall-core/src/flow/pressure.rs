@@ -7,63 +7,33 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Grid};
 use crate::layout::{Layout, Row};
 use crate::ops::{divergence, max_abs, max_abs_faces};
-use crate::poisson::{self, Multigrid, PoissonSolver};
+use crate::poisson::{self, Domain, PoissonSolver, Problem};
 use crate::project::Projected;
-use crate::report::{SolveReport, Stage};
+use crate::report::Stage;
 use crate::solid::{Solids, divergence_around};
 
 use super::advection::fastest;
 
-/// A solver that needs more iterations than this does not get there.
-const MAX_ITERATIONS: u32 = 300;
-
-/// How the pressure is found.
-pub(super) enum Pressure<const D: usize> {
-    /// Directly, in a box without objects.
-    Direct(Box<dyn PoissonSolver<D>>),
-    /// Step by step, around objects and on tiles.
-    Iterative(Box<Multigrid<D>>),
-}
+/// How the pressure is found: directly in a box without objects, step by step around objects and on tiles.
+pub(super) struct Pressure<const D: usize>(Box<dyn PoissonSolver<D>>);
 
 impl<const D: usize> Pressure<D> {
     pub fn new(grid: &Grid<D>, layout: &Layout<D>, with_solids: bool) -> Result<Self, OutOfMemory> {
-        if layout.as_tiles().is_none() && !with_solids {
-            return Ok(Pressure::Direct(poisson::plan(grid, grid.pressure_ends())));
-        }
-        Ok(Pressure::Iterative(Box::new(Multigrid::new(layout, grid.spacing[0], grid.pressure_ends())?)))
+        let plan = poisson::plan(Problem::of(grid).with_solids(with_solids));
+        Ok(Pressure(plan.build(layout, grid.spacing, grid.pressure_ends())?))
     }
 
     /// Solids leave these parts of faces open.
     pub fn set_open_faces(&mut self, open: &VectorField<D>) {
-        match self {
-            Pressure::Direct(_) => panic!("the direct solver knows no solids"),
-            Pressure::Iterative(solver) => solver.set_open_faces(Some(open)),
-        }
+        self.0.set(Domain { open: Some(open), ..Domain::default() }).expect("planned with solids");
     }
 
-    /// Solves `lap q = r`. May use `r` for its work.
-    fn solve(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, tolerance: f64) -> SolveReport {
-        match self {
-            Pressure::Direct(solver) => {
-                q.swap_values(rhs);
-                solver.solve(q)
-            }
-            Pressure::Iterative(solver) => {
-                q.fill(0.0);
-                solver.solve(rhs, q, tolerance, MAX_ITERATIONS)
-            }
-        }
-    }
-
-    fn is_direct(&self) -> bool {
-        matches!(self, Pressure::Direct(_))
+    fn is_direct(&mut self) -> bool {
+        self.0.direct().is_some()
     }
 
     pub fn describe(&self) -> String {
-        match self {
-            Pressure::Direct(solver) => solver.describe(),
-            Pressure::Iterative(solver) => solver.describe(),
-        }
+        self.0.describe()
     }
 }
 
@@ -87,7 +57,7 @@ impl<const D: usize> Flow<D> {
 
         outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge, rhs);
         let before = max_abs(rhs) as f64;
-        let mut solve = solver.solve(rhs, q, options.tolerance);
+        let mut solve = solver.0.solve(rhs, q, options.tolerance);
         subtract_gradient(grid, velocity, q, solids.as_deref());
         outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge, rhs);
         let largest = |u: &VectorField<D>| u.iter().map(|u| max_abs_faces(u) as f64).fold(0.0, f64::max);
@@ -99,7 +69,7 @@ impl<const D: usize> Flow<D> {
         let (mut max_divergence, mut max_speed) = (max_abs(rhs) as f64, largest(velocity));
         // Gradients of numbers that grow with the size of the box round; a second round takes that away.
         if solver.is_direct() && relative(max_divergence, max_speed) > self.refine_above {
-            solve.iterations += solver.solve(rhs, more, options.tolerance).iterations;
+            solve.iterations += solver.0.solve(rhs, more, options.tolerance).iterations;
             subtract_gradient(grid, velocity, more, solids.as_deref());
             let more = &*more;
             q.par_rows(|row, q| q.iter_mut().zip(more.row(row)).for_each(|(q, m)| *q += m));

@@ -23,11 +23,36 @@
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-use rustfft::{Fft, FftPlanner};
+use rustfft::{Fft, FftDirection, FftPlanner, FftPlannerScalar};
 
 use super::lines::{Batch, Columns, Lanes, PAIRS, read, write};
 use crate::Real;
 use crate::grid::{End, Ends};
+use crate::sample::Isa;
+
+/// What plans FFTs. RustFFT looks at the machine by itself, and its algorithms for each instruction set round differently; so
+/// the portable ones are planned without looking.
+pub(super) enum Planner {
+    Best(FftPlanner<Real>),
+    Portable(FftPlannerScalar<Real>),
+}
+
+impl Planner {
+    pub fn new(isa: Isa) -> Self {
+        match isa {
+            Isa::Portable => Planner::Portable(FftPlannerScalar::new()),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(_) => Planner::Best(FftPlanner::new()),
+        }
+    }
+
+    fn plan(&mut self, len: usize, direction: FftDirection) -> Arc<dyn Fft<Real>> {
+        match self {
+            Planner::Best(planner) => planner.plan_fft(len, direction),
+            Planner::Portable(planner) => planner.plan_fft(len, direction),
+        }
+    }
+}
 
 /// Two real values, one of each line of a pair.
 pub(super) type Pair = rustfft::num_complex::Complex<Real>;
@@ -143,7 +168,7 @@ impl Kind {
 
 impl Transform {
     /// Plans the transform that belongs to `ends`; prescribed values count as zero.
-    pub fn new(len: usize, ends: Ends, planner: &mut FftPlanner<Real>) -> Self {
+    pub fn new(len: usize, ends: Ends, planner: &mut Planner) -> Self {
         assert!(len > 0, "an axis has at least one cell");
         let kind = Kind::of(ends);
         let order = match kind {
@@ -155,11 +180,11 @@ impl Transform {
         let core = if len == 1 {
             Core::Identity
         } else if kind.is_quarter() && len.is_multiple_of(2) {
-            Core::Quarter { half: planner.plan_fft_forward(len / 2), w: quarter_twiddles(len) }
+            Core::Quarter { half: planner.plan(len / 2, FftDirection::Forward), w: quarter_twiddles(len) }
         } else {
             Core::Split {
-                forward: planner.plan_fft_forward(len),
-                inverse: planner.plan_fft_inverse(len),
+                forward: planner.plan(len, FftDirection::Forward),
+                inverse: planner.plan(len, FftDirection::Inverse),
                 w: split_twiddles(kind, len),
                 middle: len
                     .is_multiple_of(2)

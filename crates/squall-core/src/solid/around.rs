@@ -72,7 +72,7 @@ pub fn project_around<const D: usize>(
     u: &mut VectorField<D>,
     q: &mut Field<D>,
     solids: &mut Solids<D>,
-    solve: &mut dyn FnMut(&Field<D>, &mut Field<D>) -> SolveReport,
+    solve: &mut dyn FnMut(&mut Field<D>, &mut Field<D>) -> SolveReport,
     scratch: &mut Field<D>,
 ) -> Projected {
     solids.prepare(grid, u, None);

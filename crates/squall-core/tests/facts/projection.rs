@@ -1,7 +1,7 @@
 //! What a projection leaves is free of divergence, whatever bounds the box.
 
 use crate::common::{Random, axes};
-use squall_core::poisson::plan;
+use squall_core::poisson::{Problem, plan};
 use squall_core::project::{project, project_faces};
 use squall_core::*;
 
@@ -21,7 +21,7 @@ fn projected<const D: usize>(cells: [usize; D], axes: [Axis<D>; D], seed: u64) -
     // Nothing may depend on what was in the working fields.
     q.fill(f32::NAN);
     spare.fill(f32::NAN);
-    let mut solver = plan(&grid, grid.pressure_ends());
+    let mut solver = plan(Problem::of(&grid)).build_for(&grid).unwrap();
     let done = project(&grid, &mut velocity, &mut faces, &mut q, &mut *solver, &mut spare);
     assert!(velocity.iter().all(|u| ops::max_abs(u).is_finite()), "velocity not finite for {cells:?} {axes:?}");
     (done.relative_divergence, faces, grid)
@@ -91,7 +91,7 @@ fn a_jet_that_starts_in_a_long_channel_leaves_no_divergence_either() {
     let mut faces = u.clone();
     let mut q = Field::new(grid.cells, At::Center, grid.pressure_ends()).unwrap();
     let mut spare = q.clone();
-    let mut solver = plan(&grid, grid.pressure_ends());
+    let mut solver = plan(Problem::of(&grid)).build_for(&grid).unwrap();
     let done = project(&grid, &mut u, &mut faces, &mut q, &mut *solver, &mut spare);
     assert!(done.relative_divergence <= PROMISE, "{:e} left", done.relative_divergence);
     // What enters leaves: every face carries the same flow.
@@ -108,7 +108,7 @@ fn projecting_twice_is_projecting_once() {
         let mut again = faces.clone();
         let mut q = Field::new(grid.cells, At::Center, grid.pressure_ends()).unwrap();
         let mut spare = q.clone();
-        let mut solver = plan(&grid, grid.pressure_ends());
+        let mut solver = plan(Problem::of(&grid)).build_for(&grid).unwrap();
         project_faces(&grid, &mut again, &mut q, &mut *solver, &mut spare);
         for (a, b) in faces.iter().zip(&again) {
             for (x, y) in crate::common::values(a).iter().zip(crate::common::values(b)) {
@@ -123,7 +123,7 @@ fn projecting_twice_is_projecting_once() {
 fn projection_keeps_a_field_that_has_no_divergence_and_removes_a_gradient() {
     let grid = Grid::<2>::periodic([64, 64]);
     let k = std::f64::consts::TAU;
-    let mut solver = plan(&grid, grid.pressure_ends());
+    let mut solver = plan(Problem::of(&grid)).build_for(&grid).unwrap();
     let mut q = Field::new(grid.cells, At::Center, grid.pressure_ends()).unwrap();
     let mut spare = q.clone();
     let mut run = |f: &(dyn Fn([f64; 2]) -> [f64; 2] + Sync)| {

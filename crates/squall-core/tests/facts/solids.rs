@@ -111,7 +111,7 @@ fn without_solids_near_the_operators_are_those_of_the_empty_box_to_the_bit() {
         let (mut moved, mut solids) = (walled.clone(), solids);
         let mut scratch = Field::like(&q).unwrap();
         let potential = q.clone();
-        let mut solve = |_: &Field<3>, q: &mut Field<3>| {
+        let mut solve = |_: &mut Field<3>, q: &mut Field<3>| {
             q.copy_from(&values(&potential));
             SolveReport::default()
         };

@@ -3,8 +3,8 @@
 use std::f64::consts::PI;
 
 use squall_core::diffuse::{Diffuser, DiffusionScheme};
-use squall_core::poisson::{Spectral, Symbol, plan};
-use squall_core::{At, End, Ends, Field, Grid, ops};
+use squall_core::poisson::{Domain, Method, PoissonSolver, Problem, Spectral, Symbol, plan};
+use squall_core::{At, End, Ends, Field, Layout, ops};
 
 const EPS: f64 = f32::EPSILON as f64;
 
@@ -462,24 +462,73 @@ fn a_plan_that_has_seen_nan_gives_the_bits_of_a_fresh_one() {
 
 // ---------------------------------------------------------------------------------------------- the planner
 
-#[test]
-fn the_planner_says_what_it_chose_and_reports_the_mean_it_dropped() {
-    let grid = Grid::<3>::periodic([8, 8, 8]);
-    let mut solver = plan(&grid, [KINDS[0], KINDS[1], KINDS[3]]);
-    assert_eq!(solver.describe(), "direct: FFT x DCT-II x DCT-IV");
-    let mut r = field_of([8; 3], [KINDS[0]; 3], |i| 3.0 + noise(i).signum());
-    assert_eq!(solver.solve(&mut r.clone()).residual, 0.0);
-
-    let report = plan(&grid, [KINDS[0]; 3]).solve(&mut r);
-    assert!(report.converged && report.iterations == 1);
-    // The mean is 3 up to the mean of 512 signs, the largest value is 4.
-    assert!((report.residual - 0.75).abs() < 0.05, "{report:?}");
+fn solver<const D: usize>(cells: [usize; D], ends: [Ends; D]) -> Box<dyn PoissonSolver<D>> {
+    let problem = Problem { cells, ends, solids: false, surface: false };
+    plan(problem).build(&Layout::dense(cells), [0.1; D], ends).unwrap()
 }
 
 #[test]
-fn a_right_side_that_is_not_finite_is_reported_as_not_solved() {
-    let mut r = field_of([8; 2], [KINDS[0]; 2], |i| if i == [3, 4] { f64::NAN } else { 0.0 });
-    assert!(!plan(&Grid::<2>::periodic([8; 2]), [KINDS[0]; 2]).solve(&mut r).converged);
+fn the_planner_says_what_it_chose_and_why() {
+    let (cells, ends) = ([16, 12, 10], [KINDS[0], KINDS[1], KINDS[3]]);
+    let problem = Problem { cells, ends, solids: false, surface: false };
+    let direct = plan(problem);
+    assert_eq!(direct.method, Method::Spectral);
+    let text = direct.to_string();
+    assert!(text.starts_with("direct: FFT x DCT-II x DCT-IV on 16 x 12 x 10 cells (a plain box"), "{text}");
+    assert_eq!(solver(cells, ends).describe(), "direct: FFT x DCT-II x DCT-IV");
+
+    let tiles = Problem { ends: [Ends::Unbounded(0.0); 3], ..problem };
+    for (problem, word) in [(problem.with_solids(true), "obstacles"), (problem.with_surface(true), "free surface")] {
+        let iterative = plan(problem);
+        assert_eq!(iterative.method, Method::Multigrid);
+        assert!(iterative.reason.contains(word) && iterative.to_string().starts_with("iterative"), "{iterative}");
+        assert!(iterative.bytes > direct.bytes);
+        let built = iterative.build(&Layout::dense(cells), [0.1; 3], ends).unwrap();
+        assert!(built.describe().starts_with("conjugate gradients"), "{}", built.describe());
+    }
+    assert_eq!(plan(tiles).method, Method::Multigrid);
+    assert_eq!(plan(Problem { cells: [1 << 40; 3], ..tiles }).bytes, u64::MAX / 7, "saturates");
+}
+
+#[test]
+fn the_direct_solver_says_that_it_knows_no_solids() {
+    let mut direct = solver([8; 2], [KINDS[1]; 2]);
+    let open: [Field<2>; 2] = std::array::from_fn(|a| Field::new([8; 2], At::Face(a), [KINDS[1]; 2]).unwrap());
+    assert!(direct.set(Domain::default()).is_ok());
+    let error = direct.set(Domain { open: Some(&open), ..Domain::default() }).unwrap_err();
+    assert!(error.to_string().contains("DCT-II") && error.to_string().contains("solids"), "{error}");
+}
+
+#[test]
+fn the_residual_of_a_direct_solve_is_the_true_one_and_the_mean_is_what_was_dropped() {
+    let cells = [16, 12, 10];
+    for kinds in combinations::<3>() {
+        let ends = kinds.map(|k| KINDS[k]);
+        let (mut r, mut q) = (field_of(cells, ends, noise), field_of(cells, ends, |_| f64::NAN));
+        let before = r.clone();
+        let report = solver(cells, ends).solve(&mut r, &mut q, 1e-4);
+        q.fill_halo();
+        let dropped = if singular(&kinds) { mean(&before) } else { 0.0 };
+        let (mut rest, mut all) = (0.0, 0.0);
+        for i in indices(cells) {
+            let r = before.get(i) as f64 - dropped;
+            rest += (r - laplacian(&mut q, [0.1; 3], i)).powi(2);
+            all += r * r;
+        }
+        let residual = (rest / all).sqrt();
+        // Both are rounding: of f32 and, in the report, of the sum that measures it.
+        assert!(report.residual < 1e-5 && residual < 1e-5, "{kinds:?}: {report:?}, {residual}");
+        assert!(report.converged && report.iterations == 1);
+        assert!((report.imbalance - dropped.abs() * (1920.0 / (all + 1920.0 * dropped * dropped)).sqrt()).abs() < 1e-5);
+    }
+    // Nothing but a mean.
+    let (mut r, mut q) = (field_of(cells, [KINDS[1]; 3], |_| 0.7), field_of(cells, [KINDS[1]; 3], |_| 0.0));
+    let report = solver(cells, [KINDS[1]; 3]).solve(&mut r, &mut q, 1e-4);
+    assert!(report.residual == 0.0 && (report.imbalance - 1.0).abs() < 1e-6, "{report:?}");
+    // Not a number.
+    let mut r = field_of([8; 2], [KINDS[0]; 2], |_| f64::NAN);
+    let mut q = r.clone();
+    assert!(!solver([8; 2], [KINDS[0]; 2]).solve(&mut r, &mut q, 1e-4).converged);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn random_flow<const D: usize>(grid: &Grid<D>, seed: u64, cells: f64) -> VectorF
         u.fill_halo();
     });
     let [mut q, mut spare] = [0, 1].map(|_| Field::new(grid.cells, At::Center, grid.pressure_ends()).unwrap());
-    let mut solver = poisson::plan(grid, grid.pressure_ends());
+    let mut solver = poisson::plan(poisson::Problem::of(grid)).build_for(grid).unwrap();
     let scale = |u: &mut VectorField<D>, factor: f32| {
         u.iter_mut().for_each(|u| {
             u.par_rows(|_, u| u.iter_mut().for_each(|u| *u *= factor));

@@ -1,7 +1,7 @@
 //! Smoke from a setup.
 
 use squall_core::flow::Flow;
-use squall_core::force::{Buoyancy, Confinement, During, Force, Loss, Emitter};
+use squall_core::force::{Buoyancy, Confinement, During, Emitter, Force, Loss};
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::solid::{Boundary, Obstacle};
 use squall_core::{At, Field, Grid, Layout};

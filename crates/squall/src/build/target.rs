@@ -3,7 +3,7 @@
 use squall_core::advect::hyperbolic::Limiter;
 use squall_core::force::During;
 use squall_core::model::target::{Matching, Options, Projections, Smoothing, Target, TargetSmoke};
-use squall_core::poisson::{Spectral, plan_kind};
+use squall_core::poisson::{Problem, Spectral, plan};
 use squall_core::shape::{Beyond, Interpolation, Key, Track};
 use squall_core::{At, Field, Grid, Layout};
 
@@ -125,11 +125,8 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         .saturating_add(noise_bytes(setup, &grid))
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
-    let (solver, why) = match solids {
-        true => ("conjugate gradients with multigrid".to_owned(), "cells may be cut by solids".to_owned()),
-        false => plan_kind(&grid, grid.pressure_ends()),
-    };
-    Estimate { bytes, fields, solver, why }
+    let plan = plan(Problem::of(&grid).with_solids(solids));
+    Estimate { bytes, fields, solver: plan.how(), why: plan.reason.to_owned() }
 }
 
 /// What figures take.

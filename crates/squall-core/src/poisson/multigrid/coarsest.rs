@@ -2,9 +2,10 @@
 
 use super::level::Level;
 use super::number::Number;
+use super::shape::SMALL;
 use crate::layout::Layout;
 
-/// The pseudo-inverse of an operator on a few cells.
+/// The pseudo-inverse of an operator on a few cells. Nothing is allocated from the second set-up on.
 #[derive(Default)]
 pub(super) struct Coarsest {
     /// Where the unknowns lie in memory.
@@ -12,23 +13,33 @@ pub(super) struct Coarsest {
     /// Row by row.
     inverse: Vec<f64>,
     right: Vec<f64>,
+    matrix: Vec<f64>,
 }
 
 impl Coarsest {
     pub fn set<const D: usize, T: Number>(&mut self, level: &Level<D, T>) {
         let layout = &level.shape.layout;
         let cells = layout.cells();
-        let unknown = |index| level.operator.inverse.get_signed(index) > T::ZERO;
-        let indices: Vec<[isize; D]> = indices(layout).filter(|&index| unknown(index)).collect();
+        let unknown = |index: &[isize; D]| level.operator.inverse.get_signed(*index) > T::ZERO;
+        let (mut list, mut n) = ([[0; D]; SMALL], 0);
+        for index in indices(layout).filter(unknown) {
+            list[n] = index;
+            n += 1;
+        }
+        let indices = &list[..n];
         self.places.clear();
         self.places.extend(indices.iter().map(|&index| layout.offset(index)));
-        let n = indices.len();
         self.right.resize(n, 0.0);
 
-        let mut matrix = vec![0.0; n * n];
-        let mut component: Vec<usize> = (0..n).collect();
-        let mut held = vec![false; n];
+        let matrix = &mut self.matrix;
+        matrix.clear();
+        matrix.resize(n * n, 0.0);
+        // Sets of connected cells, each named after one of its cells, and whether something holds a cell.
+        let mut set: [usize; SMALL] = std::array::from_fn(|i| i);
+        let mut held = [false; SMALL];
+        let shift = level.operator.shift.to_f64();
         for (i, &index) in indices.iter().enumerate() {
+            matrix[i * n + i] += shift;
             for a in 0..D {
                 for step in [-1, 1] {
                     let (mut face, mut other) = (index, index);
@@ -42,7 +53,7 @@ impl Coarsest {
                     match indices.iter().position(|&index| index == other) {
                         Some(j) if weight > 0.0 => {
                             matrix[i * n + j] -= weight;
-                            merge(&mut component, i, j);
+                            merge(&mut set, i, j);
                         }
                         None if weight > 0.0 => held[i] = true,
                         _ => {}
@@ -51,23 +62,26 @@ impl Coarsest {
             }
         }
         // Where nothing holds a connected set of cells, the constant c on it is in the null space. With c c^T / (c^T c)
-        // added, the matrix has an inverse; taking the same away again leaves the pseudo-inverse.
-        let loose: Vec<Vec<usize>> = (0..n)
-            .map(|c| (0..n).filter(|&i| component[i] == c).collect::<Vec<usize>>())
-            .filter(|set| !set.is_empty() && !set.iter().any(|&i| held[i]))
-            .collect();
+        // added, the matrix has an inverse; taking its inverse on c away again leaves the pseudo-inverse. With a shift that
+        // is right as well, since right sides have no part along c; and rounding does not blow up if the shift is tiny.
+        let set = &set[..n];
+        let mut size = [0; SMALL];
+        let mut loose = [true; SMALL];
+        for i in 0..n {
+            size[set[i]] += 1;
+            loose[set[i]] &= !held[i];
+        }
         let add = |matrix: &mut [f64], sign: f64| {
-            for set in &loose {
-                for &i in set {
-                    for &j in set {
-                        matrix[i * n + j] += sign / set.len() as f64;
-                    }
+            for i in (0..n).filter(|&i| loose[set[i]]) {
+                for j in (0..n).filter(|&j| set[j] == set[i]) {
+                    matrix[i * n + j] += sign / size[set[i]] as f64;
                 }
             }
         };
-        add(&mut matrix, 1.0);
-        self.inverse = inverse(matrix, n);
-        add(&mut self.inverse, -1.0);
+        add(matrix, 1.0);
+        self.inverse.resize(n * n, 0.0);
+        invert(matrix, &mut self.inverse, n);
+        add(&mut self.inverse, -1.0 / (1.0 + shift));
     }
 
     /// `x = S^+ b`.
@@ -96,15 +110,15 @@ fn indices<const D: usize>(layout: &Layout<D>) -> impl Iterator<Item = [isize; D
 }
 
 /// Gives two connected sets one name.
-fn merge(component: &mut [usize], i: usize, j: usize) {
-    let (keep, drop) = (component[i], component[j]);
+fn merge(set: &mut [usize], i: usize, j: usize) {
+    let (keep, drop) = (set[i], set[j]);
     if keep != drop {
-        component.iter_mut().filter(|c| **c == drop).for_each(|c| *c = keep);
+        set.iter_mut().filter(|s| **s == drop).for_each(|s| *s = keep);
     }
 }
 
 /// The inverse of a symmetric positive definite matrix: `L L^T = A` (Cholesky), then one column after the other.
-fn inverse(mut a: Vec<f64>, n: usize) -> Vec<f64> {
+fn invert(a: &mut [f64], inverse: &mut [f64], n: usize) {
     for j in 0..n {
         for k in 0..j {
             let factor = a[j * n + k];
@@ -117,7 +131,7 @@ fn inverse(mut a: Vec<f64>, n: usize) -> Vec<f64> {
             a[i * n + j] /= root;
         }
     }
-    let mut inverse = vec![0.0; n * n];
+    inverse.fill(0.0);
     for c in 0..n {
         let column = &mut inverse[c * n..(c + 1) * n];
         column[c] = 1.0;
@@ -130,5 +144,4 @@ fn inverse(mut a: Vec<f64>, n: usize) -> Vec<f64> {
             column[i] = (column[i] - sum) / a[i * n + i];
         }
     }
-    inverse
 }

@@ -2,6 +2,10 @@
 //!
 //! The weight of a coarse face is the mean of the `2^(D-1)` fine faces on it; fine faces that do not exist count as
 //! closed. What the boundary does is put into the weights afterwards.
+//!
+//! Beside air, where the value is zero, the weight of a face is divided by `theta`, the part of the way to the cell behind
+//! it after which the surface is met; coarse weights are made of fine ones without it. A coarse cell is fluid only if all
+//! its children are (measured: with "most of them" or "any" it takes two to four times as many iterations).
 
 use super::number::Number;
 use super::operator::{End, Operator, wrap, zeros};
@@ -12,48 +16,66 @@ use crate::grid::At;
 use crate::halo::slab_runs;
 use crate::layout::{Layout, Row, SLACK};
 use crate::ops::each;
+use crate::poisson::{CellState, Domain};
 use crate::rows;
+use crate::sample::Isa;
 
 pub(super) struct Level<const D: usize, T> {
     pub shape: Shape<D>,
     pub operator: Operator<D, T>,
     /// Unknowns, right side and scratch of `S x = b`. During set-up `x` holds what each cell is, if that is not clear from
-    /// its faces, and `b` is 1 where all faces are open.
+    /// its faces, `b` is 1 where all faces are open, and `scratch` holds the distance to the surface of a liquid.
     pub x: Field<D, T>,
     pub b: Field<D, T>,
     pub scratch: Field<D, T>,
     /// To the next coarser level.
     pub transfer: Option<Transfer<D, T>>,
+    /// Whether `x` holds what each cell is, during set-up.
+    has_states: bool,
+    /// Whether `scratch` holds distances, during set-up.
+    has_distances: bool,
 }
 
-/// What a cell of tiles, or of a level above tiles, is: a coarse cell is the largest of what its children are.
+/// What a cell is: a coarse cell is the largest of what its children are. The rim of tiles is open here.
 const MISSING: f64 = 0.0;
 const SOLID: f64 = 1.0;
 const OPEN: f64 = 2.0;
+const AIR: f64 = 3.0;
+
+/// The smallest `theta`: on the finest level, so that a surface that touches a centre does not make one weight rule all
+/// others; on coarser ones, where the distance is a guess.
+const THETA: [f64; 2] = [0.05, 0.25];
+
+/// Distances in cells, where none are given and air is zero in the centres of its cells: a flat surface between coarse
+/// cells is then met after 3/4 of the way, where the next fine centre is.
+const FLUID_DISTANCE: f64 = -0.75;
+const AIR_DISTANCE: f64 = 0.25;
 
 impl<const D: usize, T: Number> Level<D, T> {
-    pub fn new(shape: Shape<D>, coarser: Option<&Shape<D>>) -> Result<Self, OutOfMemory> {
+    pub fn new(shape: Shape<D>, coarser: Option<&Shape<D>>, isa: Isa) -> Result<Self, OutOfMemory> {
         let layout = &shape.layout;
         let mut transfer = None;
         if let Some(coarser) = coarser {
-            let mut t = Transfer::new(layout, &coarser.layout, coarser.origin)?;
+            let mut t = Transfer::new(layout, &coarser.layout, coarser.origin, isa)?;
             set_present_outside(coarser, &mut t.present);
             transfer = Some(t);
         }
         Ok(Level {
-            operator: Operator::new(layout, shape.joined(), row_ends(&shape))?,
+            operator: Operator::new(layout, shape.joined(), row_ends(&shape), isa)?,
             x: zeros(layout, At::Center)?,
             b: zeros(layout, At::Center)?,
             scratch: zeros(layout, At::Center)?,
             transfer,
             shape,
+            has_states: false,
+            has_distances: false,
         })
     }
 
-    /// Sets up the finest level; no weights are weights of 1 everywhere.
-    pub fn set_finest(&mut self, open: Option<&VectorField<D, T>>) {
+    /// The weights and states of the finest level, as they are given; no weights are weights of 1 everywhere.
+    pub fn set_finest(&mut self, domain: Domain<'_, D, T>) {
         for a in 0..D {
-            let given = open.map(|open| &open[a]);
+            let given = domain.open.map(|open| &open[a]);
             self.operator.open[a].par_rows(|row, out| match given {
                 Some(given) => out.iter_mut().zip(given.row(row)).for_each(|(out, &w)| *out = weight(w)),
                 None => out.fill(T::ONE),
@@ -68,20 +90,52 @@ impl<const D: usize, T: Number> Level<D, T> {
                 });
             }
         }
-        if let Around::Envelope { .. } = self.shape.around {
+        self.has_states = self.is_envelope() || domain.state.is_some();
+        self.has_distances = domain.state.is_some();
+        if self.has_states {
             let open = &self.operator.open;
             self.x.par_rows(|row, state| {
                 weights(open, row, |x, sum, _| state[x] = T::of(if sum > T::ZERO { OPEN } else { SOLID }));
+                for (state, given) in state.iter_mut().zip(domain.state.map(|s| s.row(row)).unwrap_or_default()) {
+                    match given {
+                        CellState::Fluid => {}
+                        CellState::Air => *state = T::of(AIR),
+                        CellState::Solid => *state = T::of(SOLID),
+                    }
+                }
             });
         }
-        self.set_inverse();
+        if domain.state.is_some() {
+            (0..D).for_each(|a| self.close_solids(a));
+            let state = &self.x;
+            self.scratch.par_rows(|row, out| match domain.phi {
+                Some(phi) => out.copy_from_slice(phi.row(row)),
+                None => {
+                    for (out, &state) in out.iter_mut().zip(state.row(row)) {
+                        *out = T::of(if state == T::of(AIR) { AIR_DISTANCE } else { FLUID_DISTANCE });
+                    }
+                }
+            });
+        }
     }
 
-    /// Sets up a level from the next finer one, and what that needs to know of it.
-    pub fn set_coarse(&mut self, fine: &mut Level<D, T>) {
-        let transfer = fine.transfer.as_mut().expect("the level above has one below");
+    /// The weights and states of a level from those of the next finer one.
+    pub fn coarsen(&mut self, fine: &mut Level<D, T>) {
+        let transfer = fine.transfer.as_ref().expect("the level above has one below");
         for a in 0..D {
             self.average_faces(&fine.operator, transfer, a);
+        }
+        self.has_states = fine.has_states;
+        self.has_distances = fine.has_distances;
+        if fine.has_states {
+            // Where a coarse cell covers one cell only, the other one is missing.
+            let period = self.shape.layout.cells().map(|n| 2 * n);
+            wrap(&mut fine.x, fine.operator.joined, period);
+            self.set_states(&fine.x, transfer);
+            if fine.has_distances {
+                wrap(&mut fine.scratch, fine.operator.joined, period);
+                self.set_distances(&fine.x, &fine.scratch, transfer);
+            }
         }
         match self.shape.around {
             Around::Sides(sides) => {
@@ -90,24 +144,52 @@ impl<const D: usize, T: Number> Level<D, T> {
                 }
             }
             Around::Envelope { weight } => {
-                self.set_states(&fine.x, transfer);
                 for a in 0..D {
                     self.set_envelope(a, T::of(weight.unwrap_or(1.0)));
                 }
             }
         }
-        self.set_inverse();
+    }
 
-        let (inverse, state, envelope) = (&self.operator.inverse, &self.x, self.is_envelope());
+    /// Puts the surface into the weights and finds the unknowns. `finest` without distances: the air is zero in its centres.
+    pub fn finish(&mut self, finest: bool, given: bool) {
+        if self.has_distances && (!finest || given) {
+            let (joined, cells) = (self.operator.joined, self.shape.layout.cells());
+            wrap(&mut self.x, joined, cells);
+            wrap(&mut self.scratch, joined, cells);
+            (0..D).for_each(|a| self.set_surface(a, THETA[!finest as usize]));
+        }
+        self.set_inverse();
+    }
+
+    /// What the next finer level needs to know of this one.
+    pub fn set_transfer(&self, fine: &mut Level<D, T>) {
+        let transfer = fine.transfer.as_mut().expect("the level above has one below");
+        let (inverse, state) = (&self.operator.inverse, &self.x);
+        let (states, envelope) = (self.has_states, self.is_envelope());
         transfer.present.par_rows(|row, present| {
             let (inverse, state) = (inverse.row(row), state.row(row));
             for x in 0..present.len() {
-                let counts = inverse[x] > T::ZERO || envelope && state[x] == T::of(MISSING);
-                present[x] = if counts { T::ONE } else { T::ZERO };
+                let held = states && (state[x] == T::of(AIR) || envelope && state[x] == T::of(MISSING));
+                present[x] = if inverse[x] > T::ZERO || held { T::ONE } else { T::ZERO };
             }
         });
         wrap(&mut transfer.present, self.shape.joined(), self.shape.layout.cells());
         transfer.set_shares(&mut fine.operator, &fine.b);
+    }
+
+    /// Sets the shift of the operator, all else being as it is.
+    pub fn set_shift(&mut self, shift: f64) {
+        let Operator { open, inverse, layout, joined, .. } = &mut self.operator;
+        let open = &*open;
+        inverse.par_rows(|row, inverse| {
+            weights(open, row, |x, sum, _| {
+                let unknown = inverse[x] > T::ZERO;
+                inverse[x] = if unknown { T::of(1.0 / (sum.to_f64() + shift)) } else { T::ZERO };
+            });
+        });
+        wrap(inverse, *joined, layout.cells());
+        self.operator.set_shift(shift);
     }
 
     /// Of each row the longest stretch of cells with open faces only: for the coarsest level, which has no shares.
@@ -194,6 +276,82 @@ impl<const D: usize, T: Number> Level<D, T> {
         });
     }
 
+    /// The distance of each cell from the surface: the mean over its children.
+    fn set_distances(&mut self, state: &Field<D, T>, fine: &Field<D, T>, transfer: &Transfer<D, T>) {
+        rows::numbered([&mut self.scratch], |r, _, [out]| {
+            out.fill(T::ZERO);
+            for part in transfer.children(r) {
+                let fine_row = fine.layout().row(part.row as usize);
+                for (i, out) in out[part.x as usize..][..part.len as usize].iter_mut().enumerate() {
+                    let (mut sum, mut count) = (0.0, 0.0);
+                    for place in 0..1usize << D {
+                        let across = each(|b| if b == 0 { 0 } else { (place >> b & 1) as isize });
+                        let at = fine_row.moved(across).start + 2 * i + (place & 1);
+                        if state.data[at] != T::of(MISSING) {
+                            sum += fine.data[at].to_f64();
+                            count += 1.0;
+                        }
+                    }
+                    *out = T::of(if count > 0.0 { sum / count } else { 0.0 });
+                }
+            }
+        });
+    }
+
+    /// Closes the faces of cells that are solid.
+    fn close_solids(&mut self, a: usize) {
+        let (joined, layout) = (self.operator.joined, &self.shape.layout);
+        wrap(&mut self.x, joined, layout.cells());
+        let (state, solid) = (&self.x, T::of(SOLID));
+        self.operator.open[a].par_rows(|row, faces| {
+            let mut pad = Pad::default();
+            let (low, high) = (state.down(row, a, &mut pad), state.row(row));
+            for x in 0..faces.len() {
+                if low[x] == solid || high[x] == solid {
+                    faces[x] = T::ZERO;
+                }
+            }
+        });
+        if layout.as_tiles().is_none() {
+            let below = layout.stride()[a];
+            let weights = &mut self.operator.open[a].data;
+            lines(layout, a, |_, first, last| {
+                if joined[a] {
+                    weights[last] = weights[first];
+                } else if state.data[last - below] == solid {
+                    weights[last] = T::ZERO;
+                }
+            });
+        }
+    }
+
+    /// Puts the surface into the weights: between fluid and air, `theta` is how much of the way lies in the fluid.
+    fn set_surface(&mut self, a: usize, least: f64) {
+        let (state, distance) = (&self.x, &self.scratch);
+        let (open, air) = (T::of(OPEN), T::of(AIR));
+        self.operator.open[a].par_rows(|row, faces| {
+            let mut pads = [Pad::default(); 2];
+            let [pad, other] = &mut pads;
+            let (low, high) = (state.down(row, a, pad), state.row(row));
+            let (phi_low, phi_high) = (distance.down(row, a, other), distance.row(row));
+            for x in 0..faces.len() {
+                let (inside, outside) = match (low[x], high[x]) {
+                    (l, h) if l == open && h == air => (phi_low[x], phi_high[x]),
+                    (l, h) if l == air && h == open => (phi_high[x], phi_low[x]),
+                    _ => continue,
+                };
+                let (inside, outside) = (-inside.to_f64(), outside.to_f64());
+                // Not between 0 and 1, or not a number, where distances contradict the states: then all of the way.
+                let theta = if inside >= 0.0 && outside > 0.0 { inside / (inside + outside) } else { 1.0 };
+                faces[x] = T::of(faces[x].to_f64() / theta.max(least));
+            }
+        });
+        if self.operator.joined[a] {
+            let weights = &mut self.operator.open[a].data;
+            lines(&self.shape.layout, a, |_, first, last| weights[last] = weights[first]);
+        }
+    }
+
     /// Puts the envelope into the weights: faces between a cell and a missing one lead to the value zero.
     fn set_envelope(&mut self, a: usize, weight: T) {
         let state = &self.x;
@@ -223,7 +381,9 @@ impl<const D: usize, T: Number> Level<D, T> {
 
     /// Which cells are unknowns, and what the sum of their weights is.
     fn set_inverse(&mut self) {
-        let Level { operator, x: state, b: uniform, shape, .. } = self;
+        let Level { operator, x: state, b: uniform, shape, has_states, .. } = self;
+        operator.set_shift(0.0);
+        let states = *has_states;
         let Operator { open, inverse, ends, .. } = operator;
         let (open, state, ends) = (&*open, &*state, *ends);
         rows::for_each([inverse, uniform], |row, [inverse, uniform]| {
@@ -242,14 +402,12 @@ impl<const D: usize, T: Number> Level<D, T> {
                 // The ends of a row are not made for being one cell.
                 uniform[0] = T::ONE;
             }
-            match shape.around {
-                Around::Sides(_) => {}
-                Around::Envelope { weight: None } => hold_last_cells(row, inverse),
-                Around::Envelope { weight: Some(_) } => {
-                    let state = state.row(row);
-                    for x in 0..inverse.len() {
-                        inverse[x] = if state[x] == T::of(OPEN) { inverse[x] } else { T::ZERO };
-                    }
+            if let Around::Envelope { weight: None } = shape.around {
+                hold_last_cells(row, inverse);
+            }
+            if states {
+                for (inverse, &state) in inverse.iter_mut().zip(state.row(row)) {
+                    *inverse = if state == T::of(OPEN) { *inverse } else { T::ZERO };
                 }
             }
             for x in 0..inverse.len() {

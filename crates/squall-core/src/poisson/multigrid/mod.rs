@@ -1,9 +1,11 @@
-//! Conjugate gradients preconditioned by multigrid: for boxes with obstacles in them, and for tiles.
+//! Conjugate gradients preconditioned by multigrid: for boxes with solids or a free surface in them, and for tiles.
 //!
 //! The equation is `sum over the faces f of cell i of A_f (q_i - q_j) / h^2 = -r_i`, where `A_f` is the open part of a
 //! face (Batty, Bertails & Bridson 2007; Ng, Min & Gibou 2009); with open faces only it is the compact Laplacian. Cells
 //! all of whose faces are closed are no unknowns, and neither are, on tiles, the cells at the rim: the value is zero
-//! there.
+//! there. Air is zero too: on the surface of the liquid, if its distance is given, else in the centres of air cells.
+//!
+//! With a shift, the equation is `(s + S) x = b`, which is a step of implicit diffusion: see [`crate::diffuse`].
 //!
 //! The preconditioner is one V-cycle of geometric multigrid, after McAdams, Sifakis & Teran (2010), with these
 //! differences: the smoother is Jacobi's method with the factors of the Chebyshev polynomials of the fourth kind
@@ -26,15 +28,18 @@ pub use number::Number;
 
 use self::coarsest::Coarsest;
 use self::level::Level;
-use self::operator::{dot, zeros};
+use self::operator::zeros;
 use self::rooms::Rooms;
 use self::shape::{SMALL, Shape};
+use super::pcg::{Fields, System, Work, clear, dot, pcg, squared};
+use super::{Domain, MAX_ITERATIONS, PoissonSolver, Unsuitable};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Ends};
 use crate::layout::Layout;
 use crate::report::SolveReport;
 use crate::rows;
+use crate::sample::Isa;
 
 /// Factors of the passes of Jacobi's method: `1 / (1 - cos(2 pi j / (2 k + 1)))` for `j = k .. 1` damps all errors with
 /// eigenvalues up to 2, which no weights exceed. In reverse after the coarse correction.
@@ -49,54 +54,105 @@ const TABLE_BYTES: usize = 8;
 
 /// A solver for fields of one layout.
 ///
-/// Set-up ([`Multigrid::set_open_faces`]) costs about as much as two iterations, so it can follow obstacles that move in
-/// every step. Solving allocates nothing. Results do not depend on the number of threads.
+/// Set-up ([`Multigrid::set`]) costs about as much as two iterations, so it can follow obstacles that move in every step.
+/// Solving allocates nothing. Results do not depend on the number of threads, nor on the instruction set.
 pub struct Multigrid<const D: usize, T: Number = Real> {
     spacing: f64,
     levels: Vec<Level<D, T>>,
     coarsest: Coarsest,
     rooms: Rooms,
-    direction: Field<D, T>,
+    /// The vectors of the iteration. The finest level has no right side and no scratch of its own: it borrows these.
+    work: Option<Work<D, 1, T>>,
+}
+
+/// What a solver for values of diffusion is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Kind<const D: usize> {
+    pub ends: [Ends; D],
+    /// The axis across whose faces the values live; `None` at centres.
+    pub own: Option<usize>,
+    /// One level for Jacobi's method, or all of them.
+    pub all_levels: bool,
 }
 
 impl<const D: usize, T: Number> Multigrid<D, T> {
     /// A solver for fields on a box with these ends (prescribed values count as zero), or on tiles, where the ends do not
     /// matter. All faces are open at first.
     pub fn new(layout: &Layout<D>, spacing: f64, ends: [Ends; D]) -> Result<Self, OutOfMemory> {
-        let mut shapes = vec![Shape::finest(layout, ends)];
-        while let Some(coarser) = shapes.last().and_then(Shape::coarser) {
+        Multigrid::with_isa(layout, spacing, ends, Isa::best())
+    }
+
+    /// A solver that runs on a certain instruction set. The bits are the same on all of them.
+    pub fn with_isa(layout: &Layout<D>, spacing: f64, ends: [Ends; D], isa: Isa) -> Result<Self, OutOfMemory> {
+        Multigrid::of_kind(layout, spacing, Kind { ends, own: None, all_levels: true }, isa)
+    }
+
+    pub(crate) fn of_kind(layout: &Layout<D>, spacing: f64, kind: Kind<D>, isa: Isa) -> Result<Self, OutOfMemory> {
+        let mut shapes = vec![Shape::finest(layout, kind.ends, kind.own)];
+        while let (true, Some(coarser)) = (kind.all_levels, shapes.last().and_then(Shape::coarser)) {
             shapes.push(coarser);
         }
         let mut levels = Vec::with_capacity(shapes.len());
         for (l, shape) in shapes.iter().enumerate() {
-            levels.push(Level::new(shape.clone(), shapes.get(l + 1))?);
+            levels.push(Level::new(shape.clone(), shapes.get(l + 1), isa)?);
         }
-        let direction = zeros(layout, At::Center)?;
-        let mut solver =
-            Multigrid { spacing, levels, coarsest: Coarsest::default(), rooms: Rooms::default(), direction };
-        solver.set_open_faces(None);
+        let lent = || zeros(&Layout::dense([1; D]), At::Center);
+        let finest = &mut levels[0];
+        let r = [std::mem::replace(&mut finest.b, lent()?)];
+        let t = [std::mem::replace(&mut finest.scratch, lent()?)];
+        let work = Some(Work { r, t, p: [zeros(layout, At::Center)?], isa });
+        let mut solver = Multigrid { spacing, levels, coarsest: Coarsest::default(), rooms: Rooms::default(), work };
+        solver.set(Domain::default());
         Ok(solver)
     }
 
-    /// Says which part of each face is open, from 0 to 1, in staggered fields of the solver's layout; on a box their last
-    /// faces lie behind the cells. `None`: all of it.
+    /// [`Multigrid::set`] with nothing but open parts of faces.
     pub fn set_open_faces(&mut self, open: Option<&VectorField<D, T>>) {
-        if let Some(open) = open {
-            assert!(open.iter().all(|f| f.layout() == self.layout()), "the solver is for fields of another layout");
+        self.set(Domain { open, ..Domain::default() });
+    }
+
+    /// Says what is where: see [`Domain`]. Takes away the shift, if there was one.
+    pub fn set(&mut self, domain: Domain<'_, D, T>) {
+        domain.check(self.layout());
+        let Multigrid { levels, work, .. } = self;
+        let Work { r: [r], t: [t], .. } = work.as_mut().expect("not solving");
+        lend(&mut levels[0], r, t);
+        levels[0].set_finest(domain);
+        for l in 1..levels.len() {
+            let (fine, coarse) = levels.split_at_mut(l);
+            coarse[0].coarsen(&mut fine[l - 1]);
         }
-        self.levels[0].set_finest(open);
-        for l in 1..self.levels.len() {
-            let (fine, coarse) = self.levels.split_at_mut(l);
-            coarse[0].set_coarse(&mut fine[l - 1]);
+        for (l, level) in levels.iter_mut().enumerate() {
+            level.finish(l == 0, domain.phi.is_some());
         }
+        for l in 1..levels.len() {
+            let (fine, coarse) = levels.split_at_mut(l);
+            coarse[0].set_transfer(&mut fine[l - 1]);
+        }
+        levels.last_mut().expect("at least one level").set_plain();
+        self.rooms.find(&mut levels[0]);
+        lend(&mut levels[0], r, t);
+        self.set_coarsest();
+    }
+
+    fn set_coarsest(&mut self) {
         let last = self.levels.last_mut().expect("at least one level");
-        last.set_plain();
         if last.is_small() {
             self.coarsest.set(last);
             // It held what each cell is; the direct solution is written to the unknowns alone.
             clear(&mut last.x);
         }
-        self.rooms.find(&mut self.levels[0]);
+    }
+
+    /// Solves `(shift + S) x = b` from now on, `S` being `-h^2 lap`.
+    pub(crate) fn set_shift(&mut self, shift: f64) {
+        let mut shift_here = shift;
+        for level in &mut self.levels {
+            level.set_shift(shift_here);
+            // In units of the cell size, squared.
+            shift_here *= 4.0;
+        }
+        self.set_coarsest();
     }
 
     /// The layout of the fields it solves for.
@@ -110,59 +166,50 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
     ///
     /// If the tolerance is not reached, `q` holds the last iterate: conjugate gradients bring the error in the energy
     /// norm down in every iteration, so it is the best.
-    pub fn solve(
+    pub fn solve_from(
         &mut self,
         rhs: &Field<D, T>,
         q: &mut Field<D, T>,
         tolerance: f64,
         max_iterations: u32,
     ) -> SolveReport {
-        assert!(rhs.layout() == self.layout() && q.layout() == self.layout(), "fields of the solver's layout");
-        let mut report = SolveReport::default();
-        let size = self.start(rhs, &mut report);
-        if size == 0.0 || !size.is_finite() {
-            clear(q);
-            report.residual = size;
-            report.converged = size == 0.0;
-            return report;
-        }
-        let mut residual = self.subtract_guess(q).sqrt() / size;
-        if residual > 1.0 || residual.is_nan() {
-            // Nothing is a better guess.
-            clear(q);
-            self.start(rhs, &mut report);
-            residual = 1.0;
-        }
-        // The residual that the iteration carries along drifts away from the true one. When it is small enough, but the
-        // true one is not, another round may help, or rounding is in the way.
-        loop {
-            let before = residual;
-            if residual > tolerance && report.iterations < max_iterations {
-                let limit = tolerance * size;
-                report.iterations += self.iterate(q, limit * limit, max_iterations - report.iterations);
-                self.start(rhs, &mut report);
-                residual = self.subtract_guess(q).sqrt() / size;
-            }
-            report.converged = residual <= tolerance;
-            let goes_on = residual < 0.5 * before && report.iterations < max_iterations;
-            if report.converged || !goes_on {
-                break;
-            }
-        }
-        if residual.is_nan() {
-            // Numbers too large to be squared.
-            clear(q);
-            residual = 1.0;
-        }
-        self.rooms.remove_means(q);
-        report.residual = residual;
+        self.solve_scaled(rhs, -self.spacing * self.spacing, q, tolerance, max_iterations, false)
+    }
+
+    /// Solves `(shift + S) x = scale rhs`; with Jacobi's method instead of a V-cycle, if asked to.
+    pub(crate) fn solve_scaled(
+        &mut self,
+        rhs: &Field<D, T>,
+        scale: f64,
+        x: &mut Field<D, T>,
+        tolerance: f64,
+        max_iterations: u32,
+        jacobi: bool,
+    ) -> SolveReport {
+        assert!(rhs.layout() == self.layout() && x.layout() == self.layout(), "fields of the solver's layout");
+        let mut work = self.work.take().expect("given back after each solve");
+        let mut equation = Equation { solver: self, rhs, scale: T::of(scale), imbalance: 0.0, jacobi };
+        let mut report = pcg(&mut equation, std::array::from_mut(x), &mut work, tolerance, max_iterations);
+        report.imbalance = equation.imbalance;
+        self.work = Some(work);
+        self.rooms.remove_means(x);
         report
+    }
+
+    /// Zeros where no unknown is.
+    pub(crate) fn keep_unknowns(&self, field: &mut Field<D, T>) {
+        let inverse = &self.levels[0].operator.inverse;
+        field.par_rows(|row, out| {
+            for (out, &inverse) in out.iter_mut().zip(inverse.row(row)) {
+                *out = if inverse > T::ZERO { *out } else { T::ZERO };
+            }
+        });
     }
 
     /// `out = lap_A q` in the unknowns, 0 elsewhere. What `q` holds elsewhere counts as 0.
     pub fn laplacian(&mut self, q: &Field<D, T>, out: &mut Field<D, T>) {
         let operator = &self.levels[0].operator;
-        let p = &mut self.direction;
+        let p = &mut self.work.as_mut().expect("not solving").p[0];
         p.par_rows(|row, p| operator.unknowns(row, q.row(row), p));
         operator.join(p);
         operator.apply(p, out);
@@ -173,10 +220,14 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
     /// One V-cycle from zero: `q` becomes about what solves `lap_A q = r`. As a linear map it is symmetric and negative, as
     /// the inverse of the Laplacian is.
     pub fn v_cycle(&mut self, rhs: &Field<D, T>, q: &mut Field<D, T>) {
-        self.start(rhs, &mut SolveReport::default());
-        v_cycle(&mut self.levels, &mut self.coarsest);
-        let z = &self.levels[0].x;
+        let mut work = self.work.take().expect("not solving");
+        let scale = T::of(-self.spacing * self.spacing);
+        let mut equation = Equation { solver: self, rhs, scale, imbalance: 0.0, jacobi: false };
+        equation.start(&mut work.r[0]);
+        equation.precondition(&mut work.r, &mut work.t);
+        let z = &work.t[0];
         q.par_rows(|row, q| q.copy_from_slice(z.row(row)));
+        self.work = Some(work);
         self.rooms.remove_means(q);
     }
 
@@ -202,75 +253,97 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         let (first, last) = (&self.levels[0], self.levels.last().expect("at least one level"));
         format!("conjugate gradients with multigrid: {} levels, {} to {} cells", self.levels.len(), of(first), of(last))
     }
+}
 
-    /// `b = -h^2 r` in the unknowns, without its means; returns its norm.
-    fn start(&mut self, rhs: &Field<D, T>, report: &mut SolveReport) -> f64 {
-        let scale = T::of(-self.spacing * self.spacing);
-        let Level { operator, b, .. } = &mut self.levels[0];
+impl<const D: usize> PoissonSolver<D> for Multigrid<D> {
+    fn improve(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, tolerance: f64) -> SolveReport {
+        self.solve_from(rhs, q, tolerance, MAX_ITERATIONS)
+    }
+
+    fn set(&mut self, domain: Domain<'_, D>) -> Result<(), Unsuitable> {
+        Multigrid::set(self, domain);
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        Multigrid::describe(self)
+    }
+}
+
+/// Lends the finest level the vectors that it needs, or takes them back.
+fn lend<const D: usize, T>(finest: &mut Level<D, T>, b: &mut Field<D, T>, scratch: &mut Field<D, T>) {
+    std::mem::swap(&mut finest.b, b);
+    std::mem::swap(&mut finest.scratch, scratch);
+}
+
+/// `(shift + S) x = scale rhs` in the unknowns, without the means over closed rooms.
+struct Equation<'a, const D: usize, T: Number> {
+    solver: &'a mut Multigrid<D, T>,
+    rhs: &'a Field<D, T>,
+    scale: T,
+    /// The part of the right side that was dropped, relative to it.
+    imbalance: f64,
+    /// Whether the diagonal is preconditioner enough.
+    jacobi: bool,
+}
+
+impl<const D: usize, T: Number> Equation<'_, D, T> {
+    /// Writes the right side; returns its sum of squares.
+    fn start(&mut self, b: &mut Field<D, T>) -> f64 {
+        let (scale, rhs, operator) = (self.scale, self.rhs, &self.solver.levels[0].operator);
         b.par_rows(|row, b| {
             operator.unknowns(row, rhs.row(row), b);
             b.iter_mut().for_each(|b| *b = scale * *b);
         });
-        let squared = self::squared(b);
-        if self.rooms.is_empty() {
-            return squared.sqrt();
+        let all = squared(b);
+        if self.solver.rooms.is_empty() {
+            return all;
         }
-        let dropped = self.rooms.remove_means(b);
-        report.imbalance = if squared > 0.0 { (dropped / squared).sqrt() } else { 0.0 };
+        let dropped = self.solver.rooms.remove_means(b);
+        self.imbalance = if all > 0.0 { (dropped / all).sqrt() } else { 0.0 };
         // What is left of a constant is rounding.
-        let left = self::squared(b);
-        if left > 1e-12 * squared || !left.is_finite() { left.sqrt() } else { 0.0 }
+        let left = squared(b);
+        if left > 1e-12 * all || !left.is_finite() { left } else { 0.0 }
     }
+}
 
-    /// Zeroes `q` where no unknown is and takes `S q` from `b`; returns the sum of squares of `b`.
-    fn subtract_guess(&mut self, q: &mut Field<D, T>) -> f64 {
-        let Level { operator, b, scratch, .. } = &mut self.levels[0];
-        let p = &mut self.direction;
-        rows::for_each([&mut *q, &mut *p], |row, [q, p]| {
-            operator.unknowns(row, q, p);
-            q.copy_from_slice(p);
+impl<const D: usize, T: Number> System<D, 1, T> for Equation<'_, D, T> {
+    fn residual(
+        &mut self,
+        [x]: &mut Fields<D, 1, T>,
+        [r]: &mut Fields<D, 1, T>,
+        [spare]: &mut Fields<D, 1, T>,
+    ) -> (f64, f64) {
+        let size = self.start(spare);
+        let Level { operator, x: copy, .. } = &mut self.solver.levels[0];
+        // The ghosts of `x` are not ours to write.
+        rows::for_each([x, &mut *copy], |row, [x, copy]| {
+            operator.unknowns(row, x, copy);
+            x.copy_from_slice(copy);
         });
-        operator.join(p);
-        let squared = operator.residual(p, b, scratch);
-        std::mem::swap(b, scratch);
-        squared
+        operator.join(copy);
+        (operator.residual(copy, spare, r), size)
     }
 
-    /// Preconditioned conjugate gradients for the residual in `b`, until its sum of squares is at most `limit`. Returns
-    /// the number of iterations.
-    fn iterate(&mut self, q: &mut Field<D, T>, limit: f64, max_iterations: u32) -> u32 {
-        let mut rz_before = 0.0;
-        for iteration in 0..max_iterations {
-            // z = M r, in `x`.
-            let rz = v_cycle(&mut self.levels, &mut self.coarsest);
-            let beta = T::of(rz / rz_before);
-            rz_before = rz;
-
-            let Level { operator, x: z, b: r, scratch: sp, .. } = &mut self.levels[0];
-            let p = &mut self.direction;
-            operator.advance(p, z, if iteration == 0 { None } else { Some(beta) });
-            operator.join(p);
-            let alpha = rz / operator.apply(p, sp);
-            if !(alpha.is_finite() && rz > 0.0) {
-                return iteration;
-            }
-            let squared = operator.step(T::of(alpha), p, sp, q, r);
-            if squared <= limit || squared.is_nan() {
-                return iteration + 1;
-            }
+    fn precondition(&mut self, [r]: &mut Fields<D, 1, T>, [z]: &mut Fields<D, 1, T>) -> f64 {
+        let Multigrid { levels, coarsest, .. } = &mut *self.solver;
+        if self.jacobi {
+            return levels[0].operator.divide(r, z);
         }
-        max_iterations
+        lend(&mut levels[0], r, z);
+        let rz = v_cycle(levels, coarsest);
+        // The result is in `x`; what was lent as scratch takes its place.
+        let finest = &mut levels[0];
+        std::mem::swap(&mut finest.x, &mut finest.scratch);
+        lend(finest, r, z);
+        rz
     }
-}
 
-/// Zeros in all cells.
-fn clear<const D: usize, T: Number>(field: &mut Field<D, T>) {
-    field.par_rows(|_, values| values.fill(T::ZERO));
-}
-
-/// The sum of squares.
-fn squared<const D: usize, T: Number>(field: &Field<D, T>) -> f64 {
-    rows::reduce(field.layout(), |row| dot(field.row(row), field.row(row)), |a, b| a + b)
+    fn apply(&mut self, [p]: &mut Fields<D, 1, T>, [ap]: &mut Fields<D, 1, T>) -> f64 {
+        let operator = &self.solver.levels[0].operator;
+        operator.join(p);
+        operator.apply(p, ap)
+    }
 }
 
 impl<const D: usize, T: Number> Level<D, T> {

@@ -1,6 +1,7 @@
 //! The operator of one level and the kernels that apply it.
 //!
-//! `(S x)_i = sum over the faces f of cell i of A_f (x_i - x_j)`, j being the cell behind the face. What the boundary
+//! `(S x)_i = s x_i + sum over the faces f of cell i of A_f (x_i - x_j)`, j being the cell behind the face. The shift `s` is
+//! zero for the pressure and `h^2 / (k dt)` for diffusion. What the boundary
 //! does is part of the weights: a wall has weight 0, and where the value is zero somewhere behind the last cell, the link
 //! to that point is a face with weight 1 / distance, in cells, to a ghost that is zero and stays so. Only the ghosts of
 //! periodic axes are ever written.
@@ -13,7 +14,7 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Ends};
 use crate::halo::slab_runs;
 use crate::layout::{Beside, Layout, Row, Walk};
-use crate::ops::lanes_sum;
+use crate::poisson::pcg::dot;
 use crate::rows;
 use crate::sample::{Isa, Kernel};
 
@@ -29,7 +30,7 @@ pub(super) struct Span {
 pub(super) struct End<T> {
     /// Weight of the outer face, less 1.
     pub extra: T,
-    /// 1 / sum of the weights of the last cell's faces.
+    /// 1 / (sum of the weights of the last cell's faces + shift).
     inverse: T,
     /// The last cell's share, and 1 / that.
     share: T,
@@ -39,13 +40,14 @@ pub(super) struct End<T> {
 impl<T: Number> End<T> {
     /// `present`: what part of the interpolation is not behind a wall.
     pub fn new(dimensions: usize, weight: f64, present: f64) -> Self {
-        let others = 2 * dimensions - 1;
-        End {
-            extra: T::of(weight) - T::ONE,
-            inverse: T::of(1.0 / (others as f64 + weight)),
-            share: T::of(1.0 / present),
-            present: T::of(present),
-        }
+        let (share, present) = (T::of(1.0 / present), T::of(present));
+        let mut end = End { extra: T::of(weight) - T::ONE, inverse: T::ZERO, share, present };
+        end.set_shift(dimensions, 0.0);
+        end
+    }
+
+    fn set_shift(&mut self, dimensions: usize, shift: f64) {
+        self.inverse = T::of(1.0 / (2.0 * dimensions as f64 + self.extra.to_f64() + shift));
     }
 }
 
@@ -55,8 +57,12 @@ pub(super) struct Operator<const D: usize, T> {
     pub joined: [bool; D],
     /// The weight of each face.
     pub open: VectorField<D, T>,
-    /// 1 / sum of the weights of a cell's faces; 0 where the cell is no unknown.
+    /// 1 / (sum of the weights of a cell's faces + shift); 0 where the cell is no unknown.
     pub inverse: Field<D, T>,
+    /// What is added to the sum of the weights of each unknown.
+    pub shift: T,
+    /// `inverse` of plain cells.
+    plain_inverse: T,
     /// What is to be multiplied with the residual before it goes to the next coarser level.
     pub share: Field<D, T>,
     /// Of each row a stretch of cells all of whose weights and shares are 1, but for the outer faces of `ends`.
@@ -78,17 +84,26 @@ fn faces<const D: usize, T: Number>(layout: &Layout<D>) -> Result<VectorField<D,
 }
 
 impl<const D: usize, T: Number> Operator<D, T> {
-    pub fn new(layout: &Layout<D>, joined: [bool; D], ends: [End<T>; 2]) -> Result<Self, OutOfMemory> {
+    pub fn new(layout: &Layout<D>, joined: [bool; D], ends: [End<T>; 2], isa: Isa) -> Result<Self, OutOfMemory> {
         Ok(Operator {
             layout: layout.clone(),
             joined,
             open: faces(layout)?,
             inverse: zeros(layout, At::Center)?,
+            shift: T::ZERO,
+            plain_inverse: T::of(1.0 / (2 * D) as f64),
             share: zeros(layout, At::Center)?,
             plain: vec![Span::default(); layout.rows()],
             ends,
-            isa: Isa::best(),
+            isa,
         })
+    }
+
+    /// Sets the shift; `inverse` is the caller's business.
+    pub fn set_shift(&mut self, shift: f64) {
+        self.shift = T::of(shift);
+        self.plain_inverse = T::of(1.0 / (2.0 * D as f64 + shift));
+        self.ends.iter_mut().for_each(|end| end.set_shift(D, shift));
     }
 
     /// Writes the ghosts that the operator needs.
@@ -214,11 +229,12 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
         let (begin, end) = (self.plain.begin as usize, self.plain.end as usize);
         let Beside { here, below, above, .. } = self.row;
         let x = Values::new(self.x, here, below, above, n);
-        let constant = [T::of(1.0 / (2 * D) as f64); L];
+        let constant = [self.operator.plain_inverse; L];
+        let shift = self.operator.shift;
         if begin == 0 && end == n {
             let mut i = 0;
             while i < n {
-                store(out, i, self.job.cells(here, i, x.plain::<L>(i), constant));
+                store(out, i, self.job.cells(here, i, x.plain::<L>(shift, i), constant));
                 i = next::<L>(i, n);
             }
             return;
@@ -233,9 +249,9 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
         let mut i = 0;
         while i < n {
             if begin <= i && i + L <= end {
-                store(out, i, self.job.cells(here, i, x.plain::<L>(i), constant));
+                store(out, i, self.job.cells(here, i, x.plain::<L>(shift, i), constant));
             } else {
-                store(out, i, self.job.cells(here, i, x.weighted::<L>(&low, &high, i), load(inverse, i)));
+                store(out, i, self.job.cells(here, i, x.weighted::<L>(shift, &low, &high, i), load(inverse, i)));
             }
             i = next::<L>(i, n);
         }
@@ -254,7 +270,8 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
             return;
         }
         let x = self.x[here + i];
-        let (mut sum, inverse) = if plain { (end.extra * x, end.inverse) } else { (T::ZERO, inverse.data[here + i]) };
+        let (extra, inverse) = if plain { (end.extra, end.inverse) } else { (T::ZERO, inverse.data[here + i]) };
+        let mut sum = self.operator.shift * x + extra * x;
         for a in 0..D {
             let (mut down, mut up) = (below[a] + i, above[a] + i);
             if a == 0 && side == 0 {
@@ -300,9 +317,9 @@ impl<'a, const D: usize, T: Number> Values<'a, D, T> {
 
     /// `S` of the cells from `i` on, all of whose faces are open.
     #[inline(always)]
-    fn plain<const L: usize>(&self, i: usize) -> [T; L] {
+    fn plain<const L: usize>(&self, shift: T, i: usize) -> [T; L] {
         let x = load::<L, T>(self.here, i);
-        let mut sum = [T::ZERO; L];
+        let mut sum = x.map(|x| shift * x);
         for a in 0..D {
             let (down, up) = (load::<L, T>(self.below[a], i), load::<L, T>(self.above[a], i));
             for l in 0..L {
@@ -314,9 +331,9 @@ impl<'a, const D: usize, T: Number> Values<'a, D, T> {
 
     /// `S` of the cells from `i` on.
     #[inline(always)]
-    fn weighted<const L: usize>(&self, low: &[&[T]; D], high: &[&[T]; D], i: usize) -> [T; L] {
+    fn weighted<const L: usize>(&self, shift: T, low: &[&[T]; D], high: &[&[T]; D], i: usize) -> [T; L] {
         let x = load::<L, T>(self.here, i);
-        let mut sum = [T::ZERO; L];
+        let mut sum = x.map(|x| shift * x);
         for a in 0..D {
             let (down, up) = (load::<L, T>(self.below[a], i), load::<L, T>(self.above[a], i));
             let (low, high) = (load::<L, T>(low[a], i), load::<L, T>(high[a], i));
@@ -453,13 +470,6 @@ impl<T: Number> Shares<'_, T> {
             values[n - 1 - first] = self.ends[1] * values[n - 1 - first];
         }
     }
-}
-
-/// The sum of `a b` in eight fixed lanes.
-#[inline(always)]
-pub(super) fn dot<T: Number>(a: &[T], b: &[T]) -> f64 {
-    let b = &b[..a.len()];
-    lanes_sum(a.len(), |i| a[i].to_f64() * b[i].to_f64())
 }
 
 /// Writes the ghosts along joined axes. `period` is the number of cells after which things repeat: one more than there

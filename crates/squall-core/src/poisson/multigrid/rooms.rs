@@ -40,6 +40,8 @@ pub(super) struct Rooms {
     means: Vec<f64>,
     /// During set-up: for each run another one of the same set, with a smaller number, or itself.
     parents: Vec<u32>,
+    /// During set-up: whether something holds the set that is named after a run.
+    held: Vec<bool>,
 }
 
 impl Rooms {
@@ -70,7 +72,9 @@ impl Rooms {
                 }
             }
         }
-        let mut held = vec![false; self.runs.len()];
+        let mut held = std::mem::take(&mut self.held);
+        held.clear();
+        held.resize(self.runs.len(), false);
         if links > 0.0 {
             for (i, run) in self.runs.iter().enumerate() {
                 let links = &b.row(layout.row(run.row as usize))[run.begin as usize..run.end as usize];
@@ -78,6 +82,7 @@ impl Rooms {
             }
         }
         self.number_rooms(&held);
+        self.held = held;
     }
 
     /// Lists the runs of every row, each a set of its own.

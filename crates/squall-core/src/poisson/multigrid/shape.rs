@@ -45,8 +45,11 @@ const SMALL_BOX: usize = 32;
 const DENSE: usize = 2;
 
 impl<const D: usize> Shape<D> {
-    /// The finest level.
-    pub fn finest(layout: &Layout<D>, ends: [Ends; D]) -> Self {
+    /// The finest level, for values at cell centres, or on faces across axis `own`. The first and the last face on an end
+    /// of that axis are no unknowns. The last one is not among the values of the rows: it is a zero one cell behind them.
+    /// The first one is: who sets the states has to say what it is.
+    pub fn finest(layout: &Layout<D>, ends: [Ends; D], own: Option<usize>) -> Self {
+        let mut end = layout.cells().map(|n| n as f64);
         let around = if layout.as_tiles().is_some() {
             Around::Envelope { weight: None }
         } else {
@@ -55,13 +58,18 @@ impl<const D: usize> Shape<D> {
                 // Half a cell behind the centre of the last one.
                 End::Value(_) => Side::Zero { weight: 2.0 },
             };
-            Around::Sides(ends.map(|ends| match ends {
+            Around::Sides(std::array::from_fn(|a| match ends[a] {
                 Ends::Periodic => [Side::Joined; 2],
+                Ends::Bounded { hi: End::Flat, .. } if own == Some(a) => [Side::Wall; 2],
+                Ends::Bounded { .. } if own == Some(a) => {
+                    end[a] += 0.5;
+                    [Side::Wall, Side::Zero { weight: 1.0 }]
+                }
                 Ends::Bounded { lo, hi } => [side(lo), side(hi)],
                 Ends::Unbounded(_) => [Side::Zero { weight: 2.0 }; 2],
             }))
         };
-        Shape { layout: layout.clone(), origin: [0; D], around, end: layout.cells().map(|n| n as f64) }
+        Shape { layout: layout.clone(), origin: [0; D], around, end }
     }
 
     pub fn joined(&self) -> [bool; D] {

@@ -61,7 +61,7 @@ pub(super) struct Transfer<const D: usize, T> {
 impl<const D: usize, T: Number> Transfer<D, T> {
     /// `origin` is the place of the coarse layout's first cell in the frame in which coarse cell `I` covers the fine cells
     /// `2 I` and `2 I + 1`.
-    pub fn new(fine: &Layout<D>, coarse: &Layout<D>, origin: [isize; D]) -> Result<Self, OutOfMemory> {
+    pub fn new(fine: &Layout<D>, coarse: &Layout<D>, origin: [isize; D], isa: Isa) -> Result<Self, OutOfMemory> {
         const { assert!(D == 2 || D == 3, "two or three dimensions") };
         let parents: Vec<Parent<D>> = (0..fine.rows()).map(|r| parent(fine.row(r), coarse, origin)).collect();
         // The row with even indices is the one whose parent has it as its lowest children.
@@ -96,7 +96,7 @@ impl<const D: usize, T: Number> Transfer<D, T> {
             Lines::new(coarse, coarse.row(parent.row as usize), shifts, parent.x as usize, len)
         };
         let parents = parents.iter().enumerate().map(lines).collect();
-        Ok(Transfer { parents, children, first_child, present: zeros(coarse, At::Center)?, isa: Isa::best() })
+        Ok(Transfer { parents, children, first_child, present: zeros(coarse, At::Center)?, isa })
     }
 
     /// The parts of a coarse row that have children.

@@ -51,7 +51,7 @@ fn tolerance(n: usize) -> f64 {
 fn every_transform_is_its_matrix_up_to_order_sign_and_scale_of_the_modes() {
     for n in SIZES {
         for (ends, kind) in kinds() {
-            let transform = Transform::new(n, ends, &mut FftPlanner::new());
+            let transform = Transform::new(n, ends, &mut Planner::new(Isa::best()));
             let x = samples(n);
             let mut line = placed(&transform, &x);
             let mut scratch = vec![Pair::new(Real::NAN, Real::NAN); transform.scratch_len()];
@@ -90,7 +90,7 @@ fn the_slots_of_every_transform_hold_every_mode_once() {
 fn the_inverse_of_the_forward_transform_is_the_identity_times_the_scale() {
     for n in SIZES {
         for (ends, kind) in kinds() {
-            let transform = Transform::new(n, ends, &mut FftPlanner::new());
+            let transform = Transform::new(n, ends, &mut Planner::new(Isa::best()));
             let before = placed(&transform, &samples(n));
             let mut line = before.clone();
             let mut scratch = vec![Pair::new(Real::NAN, Real::NAN); transform.scratch_len()];
@@ -110,7 +110,7 @@ fn the_inverse_of_the_forward_transform_is_the_identity_times_the_scale() {
 fn modes_are_eigenvectors_of_the_compact_laplacian() {
     for n in SIZES {
         for (ends, kind) in kinds() {
-            let transform = Transform::new(n, ends, &mut FftPlanner::new());
+            let transform = Transform::new(n, ends, &mut Planner::new(Isa::best()));
             for slot in 0..n {
                 let k = mode_of(kind, slot, n);
                 let at = |i: isize| {

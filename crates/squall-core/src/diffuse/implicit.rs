@@ -1,0 +1,291 @@
+//! Implicit diffusion of any field on any layout: `(1 - k dt lap) a = a_old`.
+//!
+//! The unknown is the change `d = a - a_old`, which obeys
+//!
+//! ```text
+//! (s + S) d = h^2 lap a_old        s = h^2 / (k dt),  S = -h^2 lap with every prescribed value zero
+//! ```
+//!
+//! So whatever the ends prescribe and whatever is held comes in through the right side alone, as `lap a_old` finds it in
+//! ghosts and neighbours; what changes little is computed to as many digits as what changes much; and where nothing
+//! gets in or out, the change sums up to zero, however large `k dt` is.
+//!
+//! | where | solved by |
+//! |---|---|
+//! | box, nothing held, centres (or faces across a periodic axis) | transforms, directly |
+//! | `k dt < h^2` | conjugate gradients with the diagonal as preconditioner: few iterations |
+//! | everything else | conjugate gradients with a V-cycle of [`Multigrid`], shifted on all levels |
+//!
+//! Faces on the ends of their own axis are values, not unknowns: what an end prescribes, or the next face inside. On tiles
+//! the outermost cells keep their values.
+
+use super::{Diffuser, DiffusionScheme};
+use crate::Real;
+use crate::field::{Field, OutOfMemory, Pad, VectorField};
+use crate::grid::{At, End, Ends};
+use crate::layout::Layout;
+use crate::poisson::multigrid::Kind;
+use crate::poisson::pcg::{clear, squared};
+use crate::poisson::{CellState, Domain, MAX_ITERATIONS, Multigrid, homogeneous};
+use crate::report::SolveReport;
+use crate::sample::Isa;
+
+/// Below this `k dt / h^2` no value changes by more than half its last bit.
+const NOTHING: f64 = 1e-9;
+
+/// From this `k dt / h^2` on a V-cycle is worth its price: up to here the diagonal alone takes 20 iterations at most, and
+/// five of those cost as much as one V-cycle.
+const FAR: f64 = 1.0;
+
+/// The true residual of `f32` cannot be brought below about this times the cells along an axis.
+const FLOOR: f64 = 3e-7;
+
+/// What stands in the way of diffusion.
+#[derive(Clone, Copy)]
+pub enum Around<'a, const D: usize> {
+    /// Nothing.
+    Nothing,
+    /// Where this field is 0, values stay as they are and the others see them: solids that set velocities, for example. It
+    /// lies where the values lie; the open parts of a component's faces are such a field.
+    Held(&'a Field<D>),
+    /// Nothing gets through the closed parts of faces. For values at cell centres.
+    Open(&'a VectorField<D>),
+}
+
+/// Diffuses fields of one layout, centred or staggered, whatever their ends.
+///
+/// For each kind of ends there is a solver, made when it is first needed; on tiles one serves all. The second step with
+/// the same ends allocates nothing. Cells must be cubes, except where transforms can be used.
+pub struct Diffusion<const D: usize> {
+    /// To which part of its right side the equation of the change is solved.
+    pub tolerance: f64,
+    layout: Layout<D>,
+    spacing: [f64; D],
+    isa: Isa,
+    direct: Option<Diffuser<D>>,
+    solvers: Vec<Solver<D>>,
+    work: Option<Scratch<D>>,
+}
+
+struct Solver<const D: usize> {
+    kind: Kind<D>,
+    multigrid: Multigrid<D>,
+    /// The shift that it has; `None` after a set-up.
+    shift: Option<f64>,
+    /// Whether it was set up with nothing around.
+    plain: bool,
+}
+
+struct Scratch<const D: usize> {
+    right: Field<D>,
+    change: Field<D>,
+    state: Field<D, CellState>,
+}
+
+impl<const D: usize> Diffusion<D> {
+    /// For fields of this layout, with nothing planned yet.
+    pub fn new(layout: &Layout<D>, spacing: [f64; D]) -> Self {
+        Diffusion::with_isa(layout, spacing, Isa::best())
+    }
+
+    /// [`Diffusion::new`] for a certain instruction set.
+    pub fn with_isa(layout: &Layout<D>, spacing: [f64; D], isa: Isa) -> Self {
+        let layout = layout.clone();
+        Diffusion { tolerance: 1e-5, layout, spacing, isa, direct: None, solvers: Vec::new(), work: None }
+    }
+
+    /// About how many bytes it will hold for fields of this many cells and so many kinds of ends, if steps are long; on tiles
+    /// there is one kind, in a box one for each component of the velocity between walls.
+    pub fn estimate_bytes(cells: u64, kinds: u64) -> u64 {
+        let scratch = cells.saturating_mul((2 * size_of::<Real>() + size_of::<CellState>()) as u64);
+        Multigrid::<D>::estimate_bytes(cells).saturating_mul(kinds).saturating_add(scratch)
+    }
+
+    /// Makes what [`Diffusion::apply`] will need, so that it need not allocate.
+    pub fn prepare(&mut self, field: &Field<D>, k_dt: f64, around: Around<'_, D>) -> Result<(), OutOfMemory> {
+        self.follow(field);
+        if self.is_direct(field, around) {
+            return self.direct().prepare(field);
+        }
+        self.find(field, k_dt)?;
+        self.scratch()?;
+        Ok(())
+    }
+
+    /// Diffuses by `k_dt`, diffusivity times time step (in square metres, not negative). Zero leaves the field alone. Fills
+    /// the ghosts of the field before, not after.
+    ///
+    /// The report is that of the equation of the change. A direct solve is not measured: its residual is given as the
+    /// rounding of a number.
+    ///
+    /// Fails only if there is no memory for a kind of field that is met for the first time.
+    pub fn apply(
+        &mut self,
+        field: &mut Field<D>,
+        k_dt: f64,
+        around: Around<'_, D>,
+    ) -> Result<SolveReport, OutOfMemory> {
+        assert!(k_dt >= 0.0, "diffusion cannot run backwards: k dt = {k_dt}");
+        self.follow(field);
+        let h2 = self.spacing[0] * self.spacing[0];
+        if k_dt == 0.0 {
+            return Ok(SolveReport { converged: true, ..SolveReport::default() });
+        }
+        if self.is_direct(field, around) {
+            // Along a periodic axis faces are as good as centres.
+            let at = field.at();
+            field.relabel(At::Center, field.ends());
+            let done = self.direct().apply(field, k_dt, DiffusionScheme::Implicit);
+            field.relabel(at, field.ends());
+            let residual = Real::EPSILON as f64;
+            return done.map(|()| SolveReport { iterations: 1, residual, converged: true, ..SolveReport::default() });
+        }
+        field.finish_end_faces();
+        if k_dt < NOTHING * h2 {
+            return Ok(SolveReport { converged: true, ..SolveReport::default() });
+        }
+        let shift = h2 / k_dt;
+        let found = self.find(field, k_dt)?;
+        self.scratch()?;
+        let Diffusion { solvers, work, tolerance, layout, .. } = self;
+        let Scratch { right, change, state } = work.as_mut().expect("made above");
+        solvers[found].set(around, state, shift);
+        let solver = &mut solvers[found].multigrid;
+
+        field.fill_halo();
+        laplacian(field, around, right);
+        solver.keep_unknowns(right);
+        let (size, values) = (squared(right).sqrt(), squared(field).sqrt());
+        // As far as rounding lets it come, but what is below the last bit of the values does not matter.
+        let across = (layout.cell_count() as f64).powf(1.0 / D as f64);
+        let last_bit = if size > 0.0 { Real::EPSILON as f64 * shift * values / size } else { 0.0 };
+        let goal = tolerance.max(FLOOR * across) + last_bit;
+        clear(change);
+        let report = solver.solve_scaled(right, 1.0, change, goal, MAX_ITERATIONS, shift * FAR > 1.0);
+        let change = &*change;
+        field.par_rows(|row, out| out.iter_mut().zip(change.row(row)).for_each(|(out, d)| *out += d));
+        field.finish_end_faces();
+        Ok(report)
+    }
+
+    /// Tiles come and go.
+    fn follow(&mut self, field: &Field<D>) {
+        if *field.layout() != self.layout {
+            *self = Diffusion { tolerance: self.tolerance, ..Self::with_isa(field.layout(), self.spacing, self.isa) };
+        }
+    }
+
+    /// Whether transforms can do it.
+    fn is_direct(&self, field: &Field<D>, around: Around<'_, D>) -> bool {
+        let along_periodic = match field.at() {
+            At::Center => true,
+            At::Face(a) => field.ends()[a] == Ends::Periodic,
+            At::Edge(_) | At::Node => false,
+        };
+        matches!(around, Around::Nothing) && along_periodic && self.layout.as_tiles().is_none()
+    }
+
+    fn direct(&mut self) -> &mut Diffuser<D> {
+        let Diffusion { direct, layout, spacing, isa, .. } = self;
+        direct.get_or_insert_with(|| Diffuser::with_isa(layout.cells(), *spacing, *isa))
+    }
+
+    fn scratch(&mut self) -> Result<(), OutOfMemory> {
+        if self.work.is_none() {
+            let ends = if self.layout.as_tiles().is_some() { Ends::Unbounded(0.0) } else { Ends::FLAT };
+            let new = || Field::on(&self.layout, At::Center, [ends; D]);
+            let state = Field::on(&self.layout, At::Center, [ends; D])?;
+            self.work = Some(Scratch { right: new()?, change: new()?, state });
+        }
+        Ok(())
+    }
+
+    /// Index of the solver for such a field, made if there is none.
+    fn find(&mut self, field: &Field<D>, k_dt: f64) -> Result<usize, OutOfMemory> {
+        let h = self.spacing;
+        assert!(h.iter().all(|s| (s / h[0] - 1.0).abs() < 1e-6), "cells must be cubes");
+        let own = match field.at() {
+            _ if self.layout.as_tiles().is_some() => None,
+            At::Face(a) => matches!(field.ends()[a], Ends::Bounded { .. }).then_some(a),
+            At::Center => None,
+            At::Edge(_) | At::Node => panic!("diffusion is for values at centres and on faces"),
+        };
+        let ends = if self.layout.as_tiles().is_some() { [Ends::Unbounded(0.0); D] } else { homogeneous(field.ends()) };
+        let kind = Kind { ends, own, all_levels: k_dt >= FAR * h[0] * h[0] };
+        let known = self.solvers.iter().position(|s| Kind { all_levels: kind.all_levels, ..s.kind } == kind);
+        if let Some(known) = known
+            && (self.solvers[known].kind.all_levels || !kind.all_levels)
+        {
+            return Ok(known);
+        }
+        if let Some(known) = known {
+            // Its memory first.
+            self.solvers.remove(known);
+        }
+        let multigrid = Multigrid::of_kind(&self.layout, h[0], kind, self.isa)?;
+        self.solvers.push(Solver { kind, multigrid, shift: None, plain: false });
+        Ok(self.solvers.len() - 1)
+    }
+}
+
+impl<const D: usize> Solver<D> {
+    /// Sets up what is around and the shift, as far as it is not.
+    fn set(&mut self, around: Around<'_, D>, state: &mut Field<D, CellState>, shift: f64) {
+        let Kind { ends, own, .. } = self.kind;
+        if !(self.plain && matches!(around, Around::Nothing)) {
+            // The first face on an end keeps its value, or is the next one's: then nothing flows between them.
+            let first = own.map(|a| match ends[a] {
+                Ends::Bounded { lo: End::Flat, .. } => (a, CellState::Solid),
+                _ => (a, CellState::Air),
+            });
+            state.par_rows(|row, state| {
+                match around {
+                    Around::Held(free) => {
+                        for (state, &free) in state.iter_mut().zip(free.row(row)) {
+                            *state = if free == 0.0 { CellState::Air } else { CellState::Fluid };
+                        }
+                    }
+                    _ => state.fill(CellState::Fluid),
+                }
+                match first {
+                    Some((0, what)) => state[0] = what,
+                    Some((a, what)) if row.index[a] == 0 => state.fill(what),
+                    _ => {}
+                }
+            });
+            let some = first.is_some() || matches!(around, Around::Held(_));
+            let open = if let Around::Open(open) = around { Some(open) } else { None };
+            self.multigrid.set(Domain { open, state: some.then_some(&*state), phi: None });
+            self.plain = matches!(around, Around::Nothing);
+            self.shift = None;
+        }
+        if self.shift != Some(shift) {
+            self.multigrid.set_shift(shift);
+            self.shift = Some(shift);
+        }
+    }
+}
+
+/// `out = h^2 lap a`, as differences of differences: what is nearly linear is nearly zero, to many digits. Needs the ghosts
+/// of `a`.
+fn laplacian<const D: usize>(a: &Field<D>, around: Around<'_, D>, out: &mut Field<D>) {
+    out.par_rows(|row, out| {
+        let here = a.row(row);
+        let mut pads = [Pad::default(); 3];
+        let [pad, other, third] = &mut pads;
+        out.fill(0.0);
+        for b in 0..D {
+            let (up, down) = (a.up(row, b, pad), a.down(row, b, other));
+            if let Around::Open(open) = around {
+                let (low, high) = (open[b].row(row), open[b].up(row, b, third));
+                for x in 0..out.len() {
+                    out[x] += high[x] * (up[x] - here[x]) - low[x] * (here[x] - down[x]);
+                }
+            } else {
+                for x in 0..out.len() {
+                    out[x] += (up[x] - here[x]) - (here[x] - down[x]);
+                }
+            }
+        }
+    });
+}
