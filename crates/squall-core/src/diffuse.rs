@@ -124,7 +124,7 @@ impl<const D: usize> Diffuser<D> {
     fn steady_state(&mut self, ends: [Ends; D], plan: usize) -> Result<Field<D>, OutOfMemory> {
         let mean = mean_value(&ends);
         let source = |a: usize, end: End| match end {
-            End::Flat => 0.0,
+            End::Flat | End::Outside(_) => 0.0,
             End::Value(b) => (-2.0 * (b as f64 - mean) / (self.spacing[a] * self.spacing[a])) as Real,
         };
         let cells = self.cells;

@@ -250,9 +250,11 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         data.resize(layout.storage(), fresh);
         let tile = layout.cell_count() / new.coords().len();
         data[SLACK..][..tile].copy_from_slice(&self.data[SLACK..][..tile]);
-        for (t, &coords) in new.coords().iter().enumerate() {
-            if let Some(o) = old.find(coords) {
-                let (from, to) = (SLACK + (o + 1) * tile, SLACK + (t + 1) * tile);
+        for slot in 1..new.slots() {
+            // Ghost tiles, too: last faces are values that lie in them.
+            let before = old.slot(new.place(slot as u32)) as usize;
+            if before != 0 {
+                let (from, to) = (SLACK + before * tile, SLACK + slot * tile);
                 data[to..to + tile].copy_from_slice(&self.data[from..from + tile]);
             }
         }

@@ -29,7 +29,8 @@ pub enum Axis<const D: usize> {
         /// The far end.
         hi: Side<D>,
     },
-    /// No ends: the grid goes wherever the fluid goes, in tiles; the cell count says only how much is looked at.
+    /// No ends: the grid goes wherever the fluid goes, in tiles; the cell count says only how much is looked at. The same
+    /// as [`Side::Unbounded`] on both sides.
     Unbounded,
 }
 
@@ -50,6 +51,24 @@ pub enum Side<const D: usize> {
     },
     /// The outside air at pressure zero: fluid comes and goes as it likes.
     Open,
+    /// No end: on this side the grid goes wherever the fluid goes, in tiles.
+    Unbounded,
+}
+
+impl<const D: usize> Axis<D> {
+    /// What stands at the two ends; `None` if they join.
+    pub fn sides(self) -> Option<[Side<D>; 2]> {
+        match self {
+            Axis::Periodic => None,
+            Axis::Bounded { lo, hi } => Some([lo, hi]),
+            Axis::Unbounded => Some([Side::Unbounded; 2]),
+        }
+    }
+
+    /// Whether there is no end on either side, or on one of them.
+    pub fn is_unbounded(self) -> bool {
+        self.sides().is_some_and(|sides| sides.contains(&Side::Unbounded))
+    }
 }
 
 impl<const D: usize> Side<D> {
@@ -107,9 +126,38 @@ pub enum End {
     Flat,
     /// This value on the boundary face.
     Value(Real),
+    /// No end on this side: where no cells are, the field has this value.
+    Outside(Real),
 }
 
 impl Ends {
+    /// The two ends; `None` if they join.
+    pub fn pair(self) -> Option<[End; 2]> {
+        match self {
+            Ends::Periodic => None,
+            Ends::Bounded { lo, hi } => Some([lo, hi]),
+            Ends::Unbounded(outside) => Some([End::Outside(outside); 2]),
+        }
+    }
+
+    /// The same with each end replaced. Two ends outside are [`Ends::Unbounded`].
+    pub fn map(self, f: impl Fn(End) -> End) -> Self {
+        self.pair().map_or(Ends::Periodic, |pair| Ends::of(pair.map(f)))
+    }
+
+    /// From two ends.
+    pub(crate) fn of(pair: [End; 2]) -> Self {
+        match pair {
+            [End::Outside(outside), End::Outside(_)] => Ends::Unbounded(outside),
+            [lo, hi] => Ends::Bounded { lo, hi },
+        }
+    }
+
+    /// The value where no cells are, if there is no end on one of the sides.
+    pub fn outside(self) -> Option<Real> {
+        self.pair()?.into_iter().find_map(|end| if let End::Outside(outside) = end { Some(outside) } else { None })
+    }
+
     /// No slope at either end.
     pub const FLAT: Ends = Ends::Bounded { lo: End::Flat, hi: End::Flat };
 }
@@ -132,6 +180,17 @@ impl<const D: usize> Grid<D> {
     pub fn walled(cells: [usize; D], side: Side<D>) -> Self {
         let h = 1.0 / cells[0] as f64;
         Grid::new(cells, cells.map(|n| n as f64 * h), [Axis::Bounded { lo: side, hi: side }; D])
+    }
+
+    /// The faces on the two ends of an axis, by their indices: far away where there is no end.
+    pub(crate) fn end_faces(&self, a: usize) -> [isize; 2] {
+        let bounded = self.axes[a].sides().map_or([false; 2], |sides| sides.map(|side| side != Side::Unbounded));
+        [if bounded[0] { 0 } else { isize::MIN }, if bounded[1] { self.cells[a] as isize } else { isize::MAX }]
+    }
+
+    /// Whether the grid goes wherever the fluid goes, on one side at least.
+    pub fn is_unbounded(&self) -> bool {
+        self.axes.iter().any(|axis| axis.is_unbounded())
     }
 
     /// How many cells the box has.
@@ -160,13 +219,9 @@ impl<const D: usize> Grid<D> {
             Side::NoSlip { velocity } | Side::Inflow { velocity } => {
                 (0..D).map(|a| f64::from(velocity[a]).abs() / self.spacing[a]).fold(0.0, f64::max)
             }
-            Side::Slip | Side::Open => 0.0,
+            Side::Slip | Side::Open | Side::Unbounded => 0.0,
         };
-        let of_axis = |axis: &Axis<D>| match axis {
-            Axis::Bounded { lo, hi } => speed(lo).max(speed(hi)),
-            Axis::Periodic | Axis::Unbounded => 0.0,
-        };
-        self.axes.iter().map(of_axis).fold(0.0, f64::max)
+        self.axes.iter().flat_map(|axis| axis.sides()).flatten().map(|side| speed(&side)).fold(0.0, f64::max)
     }
 
     /// Where the value of cell `index` lives, in metres.

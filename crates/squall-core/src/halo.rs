@@ -2,39 +2,29 @@
 
 use crate::Real;
 use crate::field::{Field, Pad};
-use crate::grid::{At, Axis, End, Ends, Grid, Side};
-use crate::layout::{HALO, Layout, Row, SLACK};
+use crate::grid::{At, End, Ends, Grid, Side};
+use crate::layout::{Bounds, HALO, Layout, Row, SLACK, tile_width};
 use crate::rows;
 use rayon::prelude::*;
 
 impl<const D: usize> Grid<D> {
     /// What the pressure does: flat at walls and where the flow across the face is given, zero where the side is open.
     pub fn pressure_ends(&self) -> [Ends; D] {
-        let end = |side| match side {
+        self.ends(|_, side| match side {
             Side::Slip | Side::NoSlip { .. } | Side::Inflow { .. } => End::Flat,
             Side::Open => End::Value(0.0),
-        };
-        self.axes.map(|axis| match axis {
-            Axis::Unbounded => Ends::Unbounded(0.0),
-            Axis::Periodic => Ends::Periodic,
-            Axis::Bounded { lo, hi } => Ends::Bounded { lo: end(lo), hi: end(hi) },
+            Side::Unbounded => End::Outside(0.0),
         })
     }
 
     /// What velocity component `c` does at the ends of each axis.
     pub fn velocity_ends(&self, c: usize) -> [Ends; D] {
-        std::array::from_fn(|a| {
-            let end = |side| match side {
-                Side::Slip if a == c => End::Value(0.0),
-                Side::Slip | Side::Open => End::Flat,
-                Side::NoSlip { .. } if a == c => End::Value(0.0),
-                Side::NoSlip { velocity } | Side::Inflow { velocity } => End::Value(velocity[c]),
-            };
-            match self.axes[a] {
-                Axis::Unbounded => Ends::Unbounded(0.0),
-                Axis::Periodic => Ends::Periodic,
-                Axis::Bounded { lo, hi } => Ends::Bounded { lo: end(lo), hi: end(hi) },
-            }
+        self.ends(|a, side| match side {
+            Side::Slip if a == c => End::Value(0.0),
+            Side::Slip | Side::Open => End::Flat,
+            Side::NoSlip { .. } if a == c => End::Value(0.0),
+            Side::NoSlip { velocity } | Side::Inflow { velocity } => End::Value(velocity[c]),
+            Side::Unbounded => End::Outside(0.0),
         })
     }
 
@@ -42,28 +32,47 @@ impl<const D: usize> Grid<D> {
     /// side was at rest outside. If it brought the velocity that it finds inside, a vortex on the side could feed itself
     /// and grow without end.
     pub fn transported_velocity_ends(&self, c: usize) -> [Ends; D] {
-        let mut ends = self.velocity_ends(c);
-        for (ends, axis) in ends.iter_mut().zip(self.axes) {
-            if let (Ends::Bounded { lo, hi }, Axis::Bounded { lo: low, hi: high }) = (ends, axis) {
-                for (end, _) in [(lo, low), (hi, high)].into_iter().filter(|(_, side)| *side == Side::Open) {
-                    *end = End::Value(0.0);
-                }
+        let usual = self.velocity_ends(c);
+        std::array::from_fn(|a| match (usual[a].pair(), self.axes[a].sides()) {
+            (Some(ends), Some(sides)) => {
+                Ends::of(std::array::from_fn(|k| if sides[k] == Side::Open { End::Value(0.0) } else { ends[k] }))
             }
-        }
-        ends
+            _ => usual[a],
+        })
     }
 
     /// What a substance does if nothing else is said: insulated walls, and what enters from outside brings `outside`.
     /// Values on an open side do not hold back what leaves: its paths come from inside.
     pub fn substance_ends(&self, outside: Real) -> [Ends; D] {
-        let end = |side| match side {
+        self.ends(|_, side| match side {
             Side::Slip | Side::NoSlip { .. } => End::Flat,
             Side::Inflow { .. } | Side::Open => End::Value(outside),
-        };
-        self.axes.map(|axis| match axis {
-            Axis::Unbounded => Ends::Unbounded(outside),
-            Axis::Periodic => Ends::Periodic,
-            Axis::Bounded { lo, hi } => Ends::Bounded { lo: end(lo), hi: end(hi) },
+            Side::Unbounded => End::Outside(outside),
+        })
+    }
+
+    /// Flat at all ends, `outside` where there is none.
+    pub fn flat_ends(&self, outside: Real) -> [Ends; D] {
+        self.ends(|_, side| if side == Side::Unbounded { End::Outside(outside) } else { End::Flat })
+    }
+
+    /// Ends from what stands at the sides of each axis.
+    fn ends(&self, end: impl Fn(usize, Side<D>) -> End) -> [Ends; D] {
+        std::array::from_fn(|a| match self.axes[a].sides() {
+            None => Ends::Periodic,
+            Some(sides) => Ends::of(sides.map(|side| end(a, side))),
+        })
+    }
+
+    /// Where the sides bound the tiles of a grid that goes anywhere else, in tiles from cell 0. A side can only stand between
+    /// two tiles, so the number of cells to one on the far side must be a multiple of [`tile_width`].
+    pub fn tile_bounds(&self) -> Bounds<D> {
+        let width = tile_width::<D>();
+        std::array::from_fn(|a| {
+            let sides = self.axes[a].sides().expect("an axis beside one without bounds does not join");
+            let bounded = sides.map(|side| side != Side::Unbounded);
+            assert!(!bounded[1] || self.cells[a] % width == 0, "a far side of tiles lies between two of them");
+            [bounded[0].then_some(0), bounded[1].then_some((self.cells[a] / width) as i32)]
         })
     }
 }
@@ -74,18 +83,14 @@ impl<const D: usize> Field<D> {
     ///
     /// Axis after axis, each including the ghosts of the axes before it, so that corners are filled too. Along its own
     /// axis a staggered field keeps its first and last face when the axis is bounded: those are values, not ghosts. On
-    /// tiles there is only the background to fill.
+    /// tiles there are the background, and ghost tiles where sides bound them.
     pub fn fill_halo(&mut self) {
         if self.ghosts_filled {
             return;
         }
-        if let Ends::Unbounded(outside) = self.ends()[0] {
-            let tile = self.layout().cells()[0].pow(D as u32);
-            self.data[SLACK..][..tile].fill(outside);
-        } else {
-            for a in 0..D {
-                self.fill_axis(a, Prescribed::OnFace);
-            }
+        self.fill_background();
+        for a in 0..D {
+            self.fill_axis(a, Prescribed::OnFace);
         }
         self.ghosts_filled = true;
     }
@@ -93,14 +98,24 @@ impl<const D: usize> Field<D> {
     /// Writes the ghost cells as transport of what is conserved needs them: beyond an end that prescribes a value lie
     /// cells that hold it. (Ghosts that put the value on the boundary face would carry in half a cell too much of it.)
     pub(crate) fn fill_halo_from_outside(&mut self) {
-        let holds = |ends: &Ends| matches!(ends, Ends::Bounded { lo, hi } if *lo != End::Flat || *hi != End::Flat);
+        let holds = |ends: &Ends| ends.pair().is_some_and(|pair| pair.iter().any(|end| matches!(end, End::Value(_))));
         if !self.ends().iter().any(holds) {
             return self.fill_halo();
         }
+        self.fill_background();
         for a in 0..D {
             self.fill_axis(a, Prescribed::InCells);
         }
         self.ghosts_filled = false;
+    }
+
+    /// On tiles, gives the background the value that the field has where no cells are.
+    fn fill_background(&mut self) {
+        if self.layout().as_tiles().is_some() {
+            let outside = self.ends().into_iter().find_map(Ends::outside).unwrap_or(0.0);
+            let tile = self.layout().cells()[0].pow(D as u32);
+            self.data[SLACK..][..tile].fill(outside);
+        }
     }
 
     /// Makes this field, which lives on the faces across axis `a`, the mean of the centred values on both sides. Where an
@@ -115,20 +130,17 @@ impl<const D: usize> Field<D> {
             }
         });
         // The last face lies behind the cells.
-        let n = self.cells()[a] as isize;
-        match cells.ends()[a] {
-            Ends::Unbounded(_) => {}
-            Ends::Periodic => self.copy_slab(a, &Ghost { from: 0, to: n, scale: 1.0, shift: 0.0 }),
-            Ends::Bounded { lo, hi } => {
-                if let End::Value(b) = lo {
-                    self.set_slab(a, 0, |_| b);
-                }
-                let inside = cells.layout().stride()[a];
-                match hi {
-                    End::Value(b) => self.set_slab(a, n, |_| b),
-                    End::Flat => self.set_slab(a, n, |at| cells.data[at - inside]),
-                }
-            }
+        let n = self.layout().end(a);
+        let Some([lo, hi]) = cells.ends()[a].pair() else {
+            return self.copy_slab(a, &Ghost { from: 0, to: n, scale: 1.0, shift: 0.0 });
+        };
+        if let End::Value(b) = lo {
+            self.set_slab(a, 0, b);
+        }
+        match hi {
+            End::Value(b) => self.set_slab(a, n, b),
+            End::Flat => self.change_slab(a, n, |face, _, below| *face = cells.data[below]),
+            End::Outside(_) => {}
         }
     }
 
@@ -137,12 +149,13 @@ impl<const D: usize> Field<D> {
     pub fn finish_end_faces(&mut self) {
         let at = self.at();
         for a in (0..D).filter(|&a| at.on_lower_side(a)) {
-            let Ends::Bounded { lo, hi } = self.ends()[a] else { continue };
-            let n = self.cells()[a] as isize;
+            let Some([lo, hi]) = self.ends()[a].pair() else { continue };
+            let n = self.layout().end(a);
             for (end, at, inside) in [(lo, 0, 1), (hi, n, n - 1)] {
                 match end {
-                    End::Value(b) => self.set_slab(a, at, |_| b),
+                    End::Value(b) => self.set_slab(a, at, b),
                     End::Flat => self.copy_slab(a, &Ghost { from: inside.clamp(0, n), to: at, scale: 1.0, shift: 0.0 }),
+                    End::Outside(_) => {}
                 }
             }
             self.ghosts_filled = false;
@@ -163,13 +176,9 @@ impl<const D: usize> Field<D> {
                 face[x] += k * (0.5 * (low[x] + high[x]) - less);
             }
         });
-        if let Ends::Bounded { .. } = self.ends()[a] {
-            let n = self.cells()[a] as isize;
-            let (below, layout) = (self.layout().stride()[a], self.layout().clone());
-            slab_runs(&layout, a, n, |start, run| {
-                for at in start..start + run {
-                    self.data[at] += k * (0.5 * (cells.data[at] + cells.data[at - below]) - less);
-                }
+        if self.has_last_faces(a, |_| true) {
+            self.change_slab(a, self.layout().end(a), |face, at, below| {
+                *face += k * (0.5 * (cells.data[at] + cells.data[below]) - less)
             });
         }
     }
@@ -196,15 +205,9 @@ impl<const D: usize> Field<D> {
                 face[x] -= inv_h * (high[x] - low[x]);
             }
         });
-        if let Ends::Bounded { hi: End::Flat, .. } = self.ends()[a] {
-            let n = self.cells()[a] as isize;
-            let below = self.layout().stride()[a];
-            let layout = self.layout().clone();
-            slab_runs(&layout, a, n, |start, run| {
-                for at in start..start + run {
-                    self.data[at] -= inv_h * (q.data[at] - q.data[at - below]);
-                }
-            });
+        if self.has_last_faces(a, |end| end == End::Flat) {
+            let n = self.layout().end(a);
+            self.change_slab(a, n, |face, at, below| *face -= inv_h * (q.data[at] - q.data[below]));
         }
     }
 
@@ -238,15 +241,9 @@ impl<const D: usize> Field<D> {
                 }
             }
         });
-        if let Ends::Bounded { hi: End::Flat, .. } = self.ends()[a] {
-            let n = self.cells()[a] as isize;
-            let layout = self.layout().clone();
-            let below = layout.stride()[a];
-            slab_runs(&layout, a, n, |start, run| {
-                for at in start..start + run {
-                    let (low, high) = (q.data[at - below], q.data[at]);
-                    self.data[at] = settled(self.data[at], low, high, open.data[at], solid.data[at]);
-                }
+        if self.has_last_faces(a, |end| end == End::Flat) {
+            self.change_slab(a, self.layout().end(a), |face, at, below| {
+                *face = settled(*face, q.data[below], q.data[at], open.data[at], solid.data[at]);
             });
         }
     }
@@ -261,13 +258,9 @@ impl<const D: usize> Field<D> {
                 face[x] -= if open[x] > 0.0 { inv_h * (high[x] - low[x]) } else { 0.0 };
             }
         });
-        if let Ends::Bounded { hi: End::Flat, .. } = self.ends()[a] {
-            let (n, layout) = (self.cells()[a] as isize, self.layout().clone());
-            let below = layout.stride()[a];
-            slab_runs(&layout, a, n, |start, run| {
-                for at in (start..start + run).filter(|&at| open.data[at] > 0.0) {
-                    self.data[at] -= inv_h * (q.data[at] - q.data[at - below]);
-                }
+        if self.has_last_faces(a, |end| end == End::Flat) {
+            self.change_slab(a, self.layout().end(a), |face, at, below| {
+                *face -= if open.data[at] > 0.0 { inv_h * (q.data[at] - q.data[below]) } else { 0.0 };
             });
         }
     }
@@ -275,11 +268,11 @@ impl<const D: usize> Field<D> {
     /// Gives the faces on both ends of a staggered field's own axis what the ends prescribe, if they do.
     pub fn set_end_faces(&mut self) {
         let At::Face(a) = self.at() else { return };
-        let Ends::Bounded { lo, hi } = self.ends()[a] else { return };
+        let Some([lo, hi]) = self.ends()[a].pair() else { return };
         self.ghosts_filled = false;
-        for (i, end) in [(0, lo), (self.cells()[a] as isize, hi)] {
+        for (i, end) in [(0, lo), (self.layout().end(a), hi)] {
             if let End::Value(b) = end {
-                self.set_slab(a, i, |_| b);
+                self.set_slab(a, i, b);
             }
         }
     }
@@ -288,16 +281,12 @@ impl<const D: usize> Field<D> {
     /// -u |u| / h` where the flow comes in, which is the pressure that it takes to set it in motion within a cell. Without that,
     /// flow that comes in costs nothing, and jets through a side grow without end.
     pub fn slow_what_enters(&mut self, grid: &Grid<D>, dt: f64) {
-        let (At::Face(a), layout) = (self.at(), self.layout().clone()) else { return };
-        let Axis::Bounded { lo, hi } = grid.axes[a] else { return };
+        let At::Face(a) = self.at() else { return };
+        let Some([lo, hi]) = grid.axes[a].sides() else { return };
         let k = (dt / grid.spacing[a]) as Real;
-        for (side, at, inward) in [(lo, 0, 1.0), (hi, self.cells()[a] as isize, -1.0)] {
+        for (side, at, inward) in [(lo, 0, 1.0), (hi, self.layout().end(a), -1.0)] {
             if side == Side::Open {
-                slab_runs(&layout, a, at, |start, run| {
-                    for u in &mut self.data[start..start + run] {
-                        *u /= 1.0 + k * (inward * *u).max(0.0);
-                    }
-                });
+                self.change_slab(a, at, |u, _, _| *u /= 1.0 + k * (inward * *u).max(0.0));
             }
         }
         self.ghosts_filled = false;
@@ -305,11 +294,11 @@ impl<const D: usize> Field<D> {
 
     /// Sets the values that lie on the far ends of the box and are stored behind the cells, by their index: the last
     /// faces of a staggered field, the last corners of one at nodes. `None` leaves a value as it is.
-    pub(crate) fn set_last(&mut self, f: impl Fn([usize; D]) -> Option<Real>) {
+    pub(crate) fn set_last(&mut self, f: impl Fn([isize; D]) -> Option<Real>) {
         let (layout, at) = (self.layout().clone(), self.at());
         each_last(&layout, at, |index| {
             if let Some(value) = f(index) {
-                self.data[layout.offset(index.map(|i| i as isize))] = value;
+                self.data[layout.offset(index)] = value;
             }
         });
         self.ghosts_filled = false;
@@ -318,29 +307,38 @@ impl<const D: usize> Field<D> {
     /// Calls `f` with the values that lie on the far ends of bounded axes and are stored behind the cells: the last faces
     /// of a staggered field.
     pub(crate) fn for_each_last(&self, mut f: impl FnMut(Real)) {
-        let bounded = |a: usize| matches!(self.ends()[a], Ends::Bounded { .. });
         each_last(self.layout(), self.at(), |index| {
-            if (0..D).all(|a| index[a] < self.cells()[a] || bounded(a)) {
-                f(self.get(index));
+            if (0..D).all(|a| index[a] < self.layout().end(a) || self.has_last_faces(a, |_| true)) {
+                f(self.get_signed(index));
             }
         });
     }
 
-    /// Sets the values with index `i` along axis `a` from their places in memory.
-    fn set_slab(&mut self, a: usize, i: isize, value: impl Fn(usize) -> Real) {
+    /// Whether the far end of an axis is one of a certain kind, not joined and not missing.
+    fn has_last_faces(&self, a: usize, kind: impl Fn(End) -> bool) -> bool {
+        self.ends()[a].pair().is_some_and(|[_, hi]| !matches!(hi, End::Outside(_)) && kind(hi))
+    }
+
+    /// Sets the values with index `i` along axis `a`.
+    fn set_slab(&mut self, a: usize, i: isize, value: Real) {
+        self.change_slab(a, i, |v, _, _| *v = value);
+    }
+
+    /// Calls `f(value, its place in memory, the place of the value below it)` for the values with index `i` along axis `a`.
+    fn change_slab(&mut self, a: usize, i: isize, f: impl Fn(&mut Real, usize, usize)) {
         let layout = self.layout().clone();
-        slab_runs(&layout, a, i, |start, run| {
-            for at in start..start + run {
-                self.data[at] = value(at);
+        slab_pairs(&layout, a, i, i - 1, |start, below, run| {
+            for k in 0..run {
+                f(&mut self.data[start + k], start + k, below + k);
             }
         });
     }
 
     fn fill_axis(&mut self, a: usize, prescribed: Prescribed) {
-        let n = self.cells()[a] as isize;
+        let n = self.layout().end(a);
         let (ghosts, count) = Ghost::of(n, self.ends()[a], self.at().on_lower_side(a), prescribed);
         let ghosts = &ghosts[..count];
-        if a == 0 {
+        if a == 0 && self.layout().as_tiles().is_none() {
             // Ghosts of both ends while a row is in the cache. Rows of ghosts get theirs from the other axes.
             rows::for_each_padded(self, |row| {
                 for g in ghosts {
@@ -374,9 +372,7 @@ impl<const D: usize> Field<D> {
     /// Cells with index `to` along axis `a` become `scale` times the cells with index `from`, plus `shift`.
     fn copy_slab(&mut self, a: usize, &Ghost { from, to, scale, shift }: &Ghost) {
         let layout = self.layout().clone();
-        let distance = (from - to) * layout.stride()[a] as isize;
-        slab_runs(&layout, a, to, |t, run| {
-            let s = t.wrapping_add_signed(distance);
+        slab_pairs(&layout, a, to, from, |t, s, run| {
             let (from, to) = if s < t {
                 let (low, high) = self.data.split_at_mut(t);
                 (&low[s..s + run], &mut high[..run])
@@ -420,69 +416,111 @@ impl Ghost {
         };
         // Layer by layer: with one cell along the axis the second ghost mirrors the first on the other side.
         for g in 1..=HALO as isize {
-            match ends {
-                Ends::Unbounded(_) => {}
-                Ends::Periodic => {
-                    add((-g).rem_euclid(n), -g, 1.0, 0.0);
-                    add((n + g - 1).rem_euclid(n), n + g - 1, 1.0, 0.0);
-                }
-                Ends::Bounded { .. } if own_face => {
-                    add(0, -g, 1.0, 0.0);
-                    // The last face is a value, not a ghost.
-                    if g > 1 {
-                        add(n, n + g - 1, 1.0, 0.0);
-                    }
-                }
-                Ends::Bounded { lo, hi } => {
-                    let rule = |end| match end {
-                        End::Flat => (1.0, 0.0),
-                        End::Value(b) if prescribed == Prescribed::InCells => (0.0, b),
-                        End::Value(b) => (-1.0, 2.0 * b),
-                    };
-                    let (lo, hi) = (rule(lo), rule(hi));
-                    add(g - 1, -g, lo.0, lo.1);
-                    add(n - g, n + g - 1, hi.0, hi.1);
-                }
+            let Some([lo, hi]) = ends.pair() else {
+                add((-g).rem_euclid(n), -g, 1.0, 0.0);
+                add((n + g - 1).rem_euclid(n), n + g - 1, 1.0, 0.0);
+                continue;
+            };
+            let rule = |end| match end {
+                End::Outside(_) => None,
+                _ if own_face => Some((1.0, 0.0)),
+                End::Flat => Some((1.0, 0.0)),
+                End::Value(b) if prescribed == Prescribed::InCells => Some((0.0, b)),
+                End::Value(b) => Some((-1.0, 2.0 * b)),
+            };
+            if let Some((scale, shift)) = rule(lo) {
+                add(if own_face { 0 } else { g - 1 }, -g, scale, shift);
+            }
+            // The last face is a value, not a ghost.
+            if let (Some((scale, shift)), true) = (rule(hi), !own_face || g > 1) {
+                add(if own_face { n } else { n - g }, n + g - 1, scale, shift);
             }
         }
         (ghosts, count)
     }
 }
 
-/// The places of all values with index `i` along axis `a`, ghosts included, as runs `(start, length)`.
+/// The places of all values with index `i` along axis `a`, ghosts included, as runs `(start, length)`. On tiles `i` must be
+/// beside a side that bounds them.
 pub(crate) fn slab_runs<const D: usize>(layout: &Layout<D>, a: usize, i: isize, mut f: impl FnMut(usize, usize)) {
-    let mut origin = [-(HALO as isize); D];
-    origin[a] = i;
-    let first = layout.offset(origin);
+    slab_pairs(layout, a, i, i, |start, _, run| f(start, run));
+}
+
+/// [`slab_runs`] with the places of the values that have another index along that axis: `(start, other start, length)`.
+pub(crate) fn slab_pairs<const D: usize>(
+    layout: &Layout<D>,
+    a: usize,
+    i: isize,
+    other: isize,
+    mut f: impl FnMut(usize, usize, usize),
+) {
     let run = layout.stride()[a];
-    let period = run * (layout.cells()[a] + 2 * HALO);
-    let repeats: usize = layout.cells()[a + 1..].iter().map(|n| n + 2 * HALO).product();
-    for r in 0..repeats {
-        f(first + r * period, run);
+    let Some(tiles) = layout.as_tiles() else {
+        let mut origin = [-(HALO as isize); D];
+        origin[a] = i;
+        let first = layout.offset(origin);
+        let distance = (other - i) * run as isize;
+        let period = run * (layout.cells()[a] + 2 * HALO);
+        let repeats: usize = layout.cells()[a + 1..].iter().map(|n| n + 2 * HALO).product();
+        for r in 0..repeats {
+            let start = first + r * period;
+            f(start, start.wrapping_add_signed(distance), run);
+        }
+        return;
+    };
+    let width = layout.cells()[a] as isize;
+    let upper = tiles.bounds()[a][1].is_some_and(|end| 2 * (i - (end as isize - 1) * width) >= width);
+    let Some(bound) = tiles.bounds()[a][upper as usize] else { return };
+    let repeats = layout.cells()[a + 1..].iter().product();
+    for &ghost in tiles.behind(a, upper) {
+        // The ghost tile behind the side, or the tile in front of it.
+        let slot = |i: isize| {
+            let outside = (i.div_euclid(width) >= bound as isize) == upper;
+            if outside { ghost } else { tiles.beside(ghost, a, !upper) }
+        };
+        if slot(i) == 0 {
+            continue;
+        }
+        let start = |i: isize| layout.in_slot(slot(i), std::array::from_fn(|b| if b == a { i.rem_euclid(width) } else { 0 }));
+        let (here, there) = (start(i), start(other));
+        for r in 0..repeats {
+            f(here + r * run * width as usize, there + r * run * width as usize, run);
+        }
     }
 }
 
-/// Calls `f` with the indices of the values of a box that are stored behind its cells.
-fn each_last<const D: usize>(layout: &Layout<D>, at: At, mut f: impl FnMut([usize; D])) {
-    if layout.as_tiles().is_some() {
-        return;
-    }
+/// Calls `f` with the indices of the values that are stored behind the cells; with some of them more than once.
+fn each_last<const D: usize>(layout: &Layout<D>, at: At, mut f: impl FnMut([isize; D])) {
+    let cells = layout.cells();
     for a in (0..D).filter(|&a| at.on_lower_side(a)) {
-        // Indices along the other axes; corners beyond an axis that had its turn are done.
-        let mut count = layout.cells();
-        count[a] = 1;
-        for b in a + 1..D {
-            count[b] += at.on_lower_side(b) as usize;
-        }
-        for i in 0..count.iter().product() {
-            let mut rest: usize = i;
-            let mut index = count.map(|n| {
-                let i = rest % n;
-                rest /= n;
-                i
+        let mut visit = |origin: [isize; D], count: [usize; D]| {
+            for i in 0..count.iter().product() {
+                let mut rest: usize = i;
+                f(std::array::from_fn(|b| {
+                    let i = rest % count[b];
+                    rest /= count[b];
+                    origin[b] + i as isize
+                }));
+            }
+        };
+        let Some(tiles) = layout.as_tiles() else {
+            let mut count: [usize; D] = std::array::from_fn(|b| cells[b] + at.on_lower_side(b) as usize);
+            count[a] = 1;
+            let mut origin = [0; D];
+            origin[a] = cells[a] as isize;
+            visit(origin, count);
+            continue;
+        };
+        for &ghost in tiles.behind(a, true) {
+            let place = tiles.place(ghost);
+            let bounds = tiles.bounds();
+            // Behind other sides there is one more value, if any.
+            let count = std::array::from_fn(|b| match bounds[b] {
+                [Some(first), _] if place[b] < first => 0,
+                [_, Some(end)] if place[b] >= end => at.on_lower_side(b) as usize,
+                _ => cells[b],
             });
-            index[a] = layout.cells()[a];
-            f(index);
+            visit(std::array::from_fn(|b| place[b] as isize * cells[b] as isize), count);
         }
     }
 }

@@ -8,9 +8,11 @@
 //! | one box | a fixed box | as long as the box | [`HALO`] stored ghost cells all around |
 //! | many tiles | any set of cubes ([`tile_width`] cells a side) | as long as a tile | the value of one shared background tile |
 //!
-//! Tiles have no ghosts: a row knows the rows beside it, in its own tile or the next one, through a table. So nothing has
-//! to be filled and nothing can be stale. Neighbours along x are not contiguous in memory there; [`Field::up`] and
-//! [`Field::down`](crate::Field::down) lend a padded copy.
+//! Tiles have no ghost cells: a row knows the rows beside it, in its own tile or the next one, through a table. So nothing
+//! has to be filled and nothing can be stale. Neighbours along x are not contiguous in memory there; [`Field::up`] and
+//! [`Field::down`](crate::Field::down) lend a padded copy. Where a side bounds the tiles ([`Bounds`]), ghost tiles stand
+//! behind it: rows find them like any others, but nobody iterates over them, and [`Field::fill_halo`](crate::Field::fill_halo)
+//! writes what of them can be seen.
 //!
 //! [`Field::up`]: crate::Field::up
 
@@ -47,11 +49,14 @@ impl<const D: usize> PartialEq for Layout<D> {
     fn eq(&self, other: &Self) -> bool {
         match (&self.tiles, &other.tiles) {
             (None, None) => self.cells == other.cells,
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a.coords == b.coords,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a.coords == b.coords && a.bounds == b.bounds,
             _ => false,
         }
     }
 }
+
+/// Where sides bound a set of tiles, along each axis, in tiles: the first tile inside, and the first one behind them.
+pub type Bounds<const D: usize> = [[Option<i32>; 2]; D];
 
 /// A set of tiles, sorted, with a table of neighbours.
 #[derive(Debug)]
@@ -59,6 +64,12 @@ pub struct Tiles<const D: usize> {
     /// Place of each tile, in tiles from cell 0. Its values are those of slot `index + 1`; slot 0 is the background.
     coords: Vec<[i32; D]>,
     keys: Vec<u64>,
+    bounds: Bounds<D>,
+    /// Ghost tiles: those around tiles, but behind a side. Their slots follow those of the tiles.
+    ghosts: Vec<[i32; D]>,
+    ghost_keys: Vec<u64>,
+    /// For each axis the slots of ghost tiles behind its two sides.
+    behind: [[Vec<u32>; 2]; D],
     /// For each slot the slots of the 3^D tiles around it, itself in the middle, x fastest; 0 where there is none.
     around: Vec<u32>,
 }
@@ -143,10 +154,17 @@ impl<const D: usize> Row<'_, D> {
         self.tiles.is_none() || self.slot != 0
     }
 
-    /// The number of the row's tile in the order of [`Tiles::coords`]; `None` on a box or where no tile is.
+    /// The number of the row's tile in the order of [`Tiles::coords`]; `None` on a box, in a ghost tile, or where no tile is.
     #[inline(always)]
     pub fn tile(&self) -> Option<usize> {
-        (self.tiles.is_some() && self.slot != 0).then(|| self.slot as usize - 1)
+        let tiles = self.tiles?;
+        (self.slot != 0 && self.slot as usize <= tiles.coords.len()).then(|| self.slot as usize - 1)
+    }
+
+    /// On tiles: whether the tiles beside the row's own along an axis are ghost tiles, so that sides stand between.
+    pub(crate) fn ghosts_beside(&self, a: usize) -> [bool; 2] {
+        let is_ghost = |tiles: &Tiles<D>, upper| tiles.beside(self.slot, a, upper) as usize > tiles.coords.len();
+        self.tiles.map_or([false; 2], |tiles| [is_ghost(tiles, false), is_ghost(tiles, true)])
     }
 
     /// The slots of the 3^D tiles around the row's own, x fastest.
@@ -174,10 +192,15 @@ impl<const D: usize> Layout<D> {
     /// The tiles with these coordinates, in tiles from cell 0: tile `c` holds the cells from `width c` on. The order does
     /// not matter, and the same tile may be named more than once. There must be at least one.
     pub fn tiles(coords: impl IntoIterator<Item = [i32; D]>) -> Self {
+        Layout::tiles_within(coords, [[None; 2]; D])
+    }
+
+    /// [`Layout::tiles`] between sides; tiles behind them are left out.
+    pub fn tiles_within(coords: impl IntoIterator<Item = [i32; D]>, bounds: Bounds<D>) -> Self {
         let width = tile_width::<D>();
-        let tiles = Tiles::new(coords);
+        let tiles = Tiles::new(coords, bounds);
         assert!(!tiles.coords.is_empty(), "at least one tile");
-        let len = (tiles.coords.len() + 1) * width.pow(D as u32) + 2 * SLACK;
+        let len = tiles.slots() * width.pow(D as u32) + 2 * SLACK;
         let stride = std::array::from_fn(|a| width.pow(a as u32));
         Layout { cells: [width; D], stride, len, tiles: Some(Arc::new(tiles)) }
     }
@@ -191,6 +214,14 @@ impl<const D: usize> Layout<D> {
     /// Cells along each axis: of the box, or of one tile.
     pub fn cells(&self) -> [usize; D] {
         self.cells
+    }
+
+    /// The index behind the last cell along an axis; of tiles that no side bounds there, as large as can be.
+    pub fn end(&self, a: usize) -> isize {
+        match self.as_tiles() {
+            None => self.cells[a] as isize,
+            Some(tiles) => tiles.bounds[a][1].map_or(isize::MAX, |end| end as isize * self.cells[a] as isize),
+        }
     }
 
     /// How many cells exist.
@@ -329,23 +360,65 @@ impl<const D: usize> Layout<D> {
 }
 
 impl<const D: usize> Tiles<D> {
-    fn new(coords: impl IntoIterator<Item = [i32; D]>) -> Self {
-        let mut keyed: Vec<(u64, [i32; D])> = coords.into_iter().map(|c| (key(c), c)).collect();
-        keyed.sort_unstable_by_key(|&(key, _)| key);
-        keyed.dedup_by_key(|&mut (key, _)| key);
-        let (keys, coords): (Vec<u64>, Vec<[i32; D]>) = keyed.into_iter().unzip();
-        let mut tiles = Tiles { coords, keys, around: vec![0; 3usize.pow(D as u32)] };
-        for t in 0..tiles.coords.len() {
-            for n in 0..3i32.pow(D as u32) {
-                let mut c = tiles.coords[t];
-                for a in 0..D {
-                    c[a] += n / 3i32.pow(a as u32) % 3 - 1;
-                }
-                let slot = tiles.slot(c);
-                tiles.around.push(slot);
+    fn new(coords: impl IntoIterator<Item = [i32; D]>, bounds: Bounds<D>) -> Self {
+        let sorted = |coords: Vec<[i32; D]>| -> (Vec<u64>, Vec<[i32; D]>) {
+            let mut keyed: Vec<(u64, [i32; D])> = coords.into_iter().map(|c| (key(c), c)).collect();
+            keyed.sort_unstable_by_key(|&(key, _)| key);
+            keyed.dedup_by_key(|&mut (key, _)| key);
+            keyed.into_iter().unzip()
+        };
+        let below = |a: usize, c: i32| bounds[a][0].is_some_and(|first| c < first);
+        let above = |a: usize, c: i32| bounds[a][1].is_some_and(|end| c >= end);
+        let inside = |c: &[i32; D]| (0..D).all(|a| !below(a, c[a]) && !above(a, c[a]));
+        let neighbours = 3i32.pow(D as u32);
+        let beside = |mut c: [i32; D], n: i32| {
+            for a in 0..D {
+                c[a] += n / 3i32.pow(a as u32) % 3 - 1;
+            }
+            c
+        };
+        let (keys, coords) = sorted(coords.into_iter().filter(inside).collect());
+        let mut ghosts = Vec::new();
+        if bounds.as_flattened().iter().any(Option::is_some) {
+            for &c in &coords {
+                ghosts.extend((0..neighbours).map(|n| beside(c, n)).filter(|c| !inside(c)));
             }
         }
+        let (ghost_keys, ghosts) = sorted(ghosts);
+        let first = coords.len() as u32 + 1;
+        let slots = |a: usize, is: &dyn Fn(usize, i32) -> bool| {
+            (first..).zip(&ghosts).filter(|(_, c)| is(a, c[a])).map(|(slot, _)| slot).collect()
+        };
+        let behind = std::array::from_fn(|a| [slots(a, &below), slots(a, &above)]);
+        let around = vec![0; neighbours as usize];
+        let mut tiles = Tiles { coords, keys, bounds, ghosts, ghost_keys, behind, around };
+        for t in 0..tiles.coords.len() + tiles.ghosts.len() {
+            let here = *tiles.coords.get(t).unwrap_or_else(|| &tiles.ghosts[t - tiles.coords.len()]);
+            let slots = (0..neighbours).map(|n| tiles.slot(beside(here, n))).collect::<Vec<_>>();
+            tiles.around.extend(slots);
+        }
         tiles
+    }
+
+    /// Where sides bound the tiles.
+    pub fn bounds(&self) -> Bounds<D> {
+        self.bounds
+    }
+
+    /// The slots of ghost tiles behind one side of an axis.
+    pub(crate) fn behind(&self, a: usize, upper: bool) -> &[u32] {
+        &self.behind[a][upper as usize]
+    }
+
+    /// How many slots there are: the background, the tiles, and ghost tiles.
+    pub(crate) fn slots(&self) -> usize {
+        1 + self.coords.len() + self.ghosts.len()
+    }
+
+    /// The place of the tile in a slot, in tiles; not of the background.
+    pub(crate) fn place(&self, slot: u32) -> [i32; D] {
+        let t = slot as usize - 1;
+        *self.coords.get(t).unwrap_or_else(|| &self.ghosts[t - self.coords.len()])
     }
 
     /// Place of each tile, in tiles from cell 0, in the order in which they are stored.
@@ -363,8 +436,10 @@ impl<const D: usize> Tiles<D> {
         self.beside(t as u32 + 1, a, upper) != 0
     }
 
-    fn slot(&self, coords: [i32; D]) -> u32 {
-        self.find(coords).map_or(0, |t| t as u32 + 1)
+    /// The slot of a tile or ghost tile; 0 where there is none.
+    pub(crate) fn slot(&self, coords: [i32; D]) -> u32 {
+        let ghost = || self.ghost_keys.binary_search(&key(coords)).ok().map(|g| self.coords.len() + g);
+        self.find(coords).or_else(ghost).map_or(0, |t| t as u32 + 1)
     }
 
     /// The slots of the 3^D tiles around a slot, x fastest.
@@ -374,8 +449,9 @@ impl<const D: usize> Tiles<D> {
         &self.around[slot as usize * n..][..n]
     }
 
+    /// The slot beside a slot along an axis.
     #[inline(always)]
-    fn beside(&self, slot: u32, a: usize, upper: bool) -> u32 {
+    pub(crate) fn beside(&self, slot: u32, a: usize, upper: bool) -> u32 {
         let (n, step) = (3usize.pow(D as u32), 3usize.pow(a as u32));
         let middle = slot as usize * n + n / 2;
         self.around[if upper { middle + step } else { middle - step }]

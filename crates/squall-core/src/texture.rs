@@ -9,7 +9,7 @@
 use crate::Real;
 use crate::advect::{Advection, Flow, MapScratch, carry};
 use crate::field::{Field, OutOfMemory, VectorField};
-use crate::grid::{At, Axis, Ends, Grid};
+use crate::grid::{At, Grid};
 use crate::layout::Layout;
 use crate::sim::StateVisitor;
 
@@ -33,11 +33,7 @@ impl<const D: usize> TextureCoordinates<D> {
     /// Undistorted coordinates on a layout; each set begins anew after `period` seconds.
     pub fn new(grid: &Grid<D>, layout: &Layout<D>, period: f64) -> Result<Self, OutOfMemory> {
         assert!(period > 0.0 && period.is_finite(), "a period must be positive, not {period}");
-        let ends = grid.axes.map(|axis| match axis {
-            Axis::Periodic => Ends::Periodic,
-            Axis::Bounded { .. } => Ends::FLAT,
-            Axis::Unbounded => Ends::Unbounded(0.0),
-        });
+        let ends = grid.flat_ends(0.0);
         let mut sets = Vec::with_capacity(SETS);
         for _ in 0..SETS {
             let set: Vec<_> = (0..D).map(|_| Field::on(layout, At::Center, ends)).collect::<Result<_, _>>()?;

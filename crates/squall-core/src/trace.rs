@@ -71,6 +71,7 @@ impl<const D: usize> Work<D> {
 /// Traces through one velocity field for one time step.
 pub(crate) struct Paths<'a, const D: usize> {
     u: &'a VectorField<D>,
+    /// In a box.
     pub rules: [AxisRule; D],
     /// How far paths reach around each tile, in cells; on tiles.
     reach: &'a [u8],
@@ -85,7 +86,7 @@ impl<'a, const D: usize> Paths<'a, D> {
     /// say how far paths reach around each of them.
     pub fn new(u: &'a VectorField<D>, grid: &Grid<D>, dt: f64, tracer: Tracer, isa: Isa, reach: &'a [u8]) -> Self {
         let scale = grid.spacing.map(|h| (-dt / h) as Real);
-        Paths { u, rules: u[0].axis_rules(), reach, scale, tracer, isa }
+        Paths { u, rules: u[0].rules(false).of_box(u[0].cells()), reach, scale, tracer, isa }
     }
 
     /// How far paths reach around the tile of a row, in cells.
@@ -97,7 +98,7 @@ impl<'a, const D: usize> Paths<'a, D> {
     #[inline(always)]
     pub fn enter(&self, row: Row<'_, D>, work: &mut Work<D>) {
         if row.on_tiles() {
-            work.windows.enter(row, self.margin(row), self.u.iter());
+            work.windows.enter(row, self.margin(row), self.u[0].rules(false), self.u.iter());
         }
     }
 

@@ -243,6 +243,7 @@ pub(crate) fn grid<const D: usize>(g: &setup::Grid) -> Grid<D> {
         setup::Side::NoSlip(v) => Side::NoSlip { velocity: real_vector(v) },
         setup::Side::Inflow(v) => Side::Inflow { velocity: real_vector(v) },
         setup::Side::Open => Side::Open,
+        setup::Side::Unbounded => Side::Unbounded,
     };
     let axes = std::array::from_fn(|a| match &g.axes[a] {
         setup::Axis::Periodic => Axis::Periodic,
@@ -259,10 +260,14 @@ fn substance_ends<const D: usize>(setup: &Setup, s: &setup::Substance) -> [Ends;
         setup::End::Insulated => End::Flat,
         setup::End::Value(b) => End::Value(*b as f32),
     };
-    std::array::from_fn(|a| match setup.grid.axes[a] {
-        setup::Axis::Periodic => Ends::Periodic,
-        setup::Axis::Unbounded => Ends::Unbounded(0.0),
-        setup::Axis::Bounded { .. } => Ends::Bounded { lo: end(&s.boundary[a][0]), hi: end(&s.boundary[a][1]) },
+    std::array::from_fn(|a| {
+        let unbounded = setup.grid.is_unbounded_at(a);
+        let ends = [0, 1].map(|k| if unbounded[k] { End::Outside(0.0) } else { end(&s.boundary[a][k]) });
+        match setup.grid.axes[a] {
+            setup::Axis::Periodic => Ends::Periodic,
+            setup::Axis::Unbounded => Ends::Unbounded(0.0),
+            setup::Axis::Bounded { .. } => Ends::Bounded { lo: ends[0], hi: ends[1] },
+        }
     })
 }
 

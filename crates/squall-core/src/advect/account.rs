@@ -12,26 +12,24 @@ use crate::ops::{dot, lanes_sum, sum};
 use crate::rows;
 
 /// The amount of `field - ambient` that enters (positive) or leaves (negative) through the ends of the box that prescribe a
-/// value, along the paths that were traced last, given the field before transport. On tiles nothing does.
+/// value, along the paths that were traced last, given the field before transport.
 ///
 /// What leaves: beyond such an end we imagine more cells, which move like the cell beside them, and look what they take
 /// from the box. What enters: the part that cells of the box take from outside, times the value there. MacCormack's
 /// correction moves a little against the slope, and ends before the sides: what it moved across the last cell that has it
 /// counts as well.
 pub fn through_sides<const D: usize>(scheme: Advection, field: &Field<D>, ambient: Real, paths: &MapScratch<D>) -> f64 {
-    if field.layout().as_tiles().is_some() {
-        return 0.0;
-    }
-    let held = field.ends().map(|ends| match ends {
-        Ends::Bounded { lo, hi } => [lo, hi].map(|end| if let End::Value(b) = end { Some(b) } else { None }),
-        Ends::Periodic | Ends::Unbounded(_) => [None; 2],
-    });
+    let value = |end| if let End::Value(b) = end { Some(b) } else { None };
+    let held = field.ends().map(|ends| ends.pair().map_or([None; 2], |pair| pair.map(value)));
     if held.iter().flatten().all(Option::is_none) {
         return 0.0;
     }
     let brings = held.iter().flatten().flatten().any(|&b| b != ambient);
     let corrects = scheme == Advection::MacCormack;
-    let sides = Sides { field, ambient, held, corrects, d: paths.back(), cells: field.cells().map(|n| n as isize) };
+    let is_end = |end| !matches!(end, End::Outside(_));
+    let first = field.ends().map(|ends| if ends.pair().is_none_or(|[lo, _]| is_end(lo)) { 0 } else { isize::MIN });
+    let end = std::array::from_fn(|a| field.layout().end(a));
+    let sides = Sides { field, ambient, held, corrects, d: paths.back(), first, end };
     let of_row = |row: Row<'_, D>| sides.leaving(row) + if brings { sides.entering(row) } else { 0.0 };
     rows::reduce(field.layout(), of_row, |a, b| a + b)
 }
@@ -43,17 +41,22 @@ struct Sides<'a, const D: usize> {
     held: [[Option<Real>; 2]; D],
     corrects: bool,
     d: &'a [Field<D>],
-    cells: [isize; D],
+    /// The first cell along each axis, and the one behind the last; far away where there is no end.
+    first: [isize; D],
+    end: [isize; D],
 }
+
+/// Paths that are longer than so many cells are cut off.
+const LONGEST: f64 = 1e4;
 
 impl<const D: usize> Sides<'_, D> {
     /// Minus what the imagined cells beyond the ends take, over those beside the cells of a row.
     fn leaving(&self, row: Row<'_, D>) -> f64 {
-        let n = self.cells;
-        let at_end =
-            |a: usize, i: isize| i == 0 && self.held[a][0].is_some() || i == n[a] - 1 && self.held[a][1].is_some();
+        let at_end = |a: usize, i: isize| {
+            i == 0 && self.held[a][0].is_some() || i == self.end[a] - 1 && self.held[a][1].is_some()
+        };
         let whole = (1..D).any(|a| at_end(a, row.index[a]));
-        let cells = (0..n[0]).filter(|&x| whole || at_end(0, x));
+        let cells = (0..self.field.cells()[0] as isize).map(|x| row.index[0] + x).filter(|&x| whole || at_end(0, x));
         cells.map(|x| self.beyond(row, x)).sum()
     }
 
@@ -65,9 +68,9 @@ impl<const D: usize> Sides<'_, D> {
         // How many layers may take something: those from which a path comes back into the box. (A path longer than the box
         // empties it all the same.)
         let layers: [[isize; 2]; D] = std::array::from_fn(|a| {
-            let count = |way: f64| way.ceil().clamp(0.0, 2.0 * self.cells[a] as f64) as isize;
+            let count = |way: f64| way.ceil().clamp(0.0, (2.0 * self.end[a] as f64).min(LONGEST)) as isize;
             let below = cell[a] == 0 && self.held[a][0].is_some();
-            let above = cell[a] == self.cells[a] - 1 && self.held[a][1].is_some();
+            let above = cell[a] == self.end[a] - 1 && self.held[a][1].is_some();
             [if below { count(d[a]) } else { 0 }, if above { count(-d[a]) } else { 0 }]
         });
         let counts: [isize; D] = std::array::from_fn(|a| layers[a][0] + layers[a][1] + 1);
@@ -95,13 +98,13 @@ impl<const D: usize> Sides<'_, D> {
     fn corrected(&self, cell: [isize; D], d: [f64; D]) -> f64 {
         let mut added = 0.0;
         for a in 0..D {
-            for (held, first, inward) in [(self.held[a][0], 0, 1), (self.held[a][1], self.cells[a] - 1, -1)] {
+            for (held, first, inward) in [(self.held[a][0], 0, 1), (self.held[a][1], self.end[a] - 1, -1)] {
                 if held.is_none() || cell[a] != first {
                     continue;
                 }
                 let value = |depth: isize| {
                     let mut i = cell;
-                    i[a] += inward * depth.min(self.cells[a] - 1);
+                    i[a] = (i[a] + inward * depth).clamp(self.first[a], self.end[a] - 1);
                     self.field.get_signed(i) as f64
                 };
                 let cells = d[a].abs();
@@ -109,7 +112,7 @@ impl<const D: usize> Sides<'_, D> {
                 let k = 0.5 * f * (1.0 - f);
                 if d[a] * inward as f64 > 0.0 {
                     // Out: the last cells lack the correction, as their way forward ends outside.
-                    let m = m.min(self.cells[a] as f64) as isize;
+                    let m = m.min(LONGEST) as isize;
                     added -= k * (value(m) - value(m + 1));
                 } else {
                     // In: what comes from outside and from the first cell lacks it. (A part of the first cell's gets
@@ -125,14 +128,14 @@ impl<const D: usize> Sides<'_, D> {
     fn entering(&self, row: Row<'_, D>) -> f64 {
         let d: [&[Real]; D] = std::array::from_fn(|a| self.d[a].row(row));
         let mut taken = 0.0;
-        for x in 0..self.cells[0] as usize {
+        for x in 0..self.field.cells()[0] {
             let mut point = row.index.map(|i| i as f64);
-            point[0] = x as f64;
+            point[0] += x as f64;
             let mut outside = false;
             for a in 0..D {
                 point[a] += d[a][x] as f64;
                 outside |= point[a] < 0.0 && self.held[a][0].is_some();
-                outside |= point[a] > (self.cells[a] - 1) as f64 && self.held[a][1].is_some();
+                outside |= point[a] > (self.end[a] - 1) as f64 && self.held[a][1].is_some();
             }
             if outside {
                 taken += self.corners(point, |_| 0.0, |b| (b - self.ambient) as f64);
@@ -152,14 +155,14 @@ impl<const D: usize> Sides<'_, D> {
                 let high = corner >> a & 1 == 1;
                 let fraction = point[a] - low[a];
                 weight *= if high { fraction } else { 1.0 - fraction };
-                let (i, n) = ((low[a].clamp(-1e9, 1e9) as isize) + high as isize, self.cells[a]);
+                let (i, n) = ((low[a].clamp(-1e9, 1e9) as isize) + high as isize, self.end[a]);
                 // The last axis that is left decides, as it does for ghosts.
                 if i < 0 {
                     value = self.held[a][0].or(value);
                 } else if i >= n {
                     value = self.held[a][1].or(value);
                 }
-                if self.field.ends()[a] == Ends::Periodic { i.rem_euclid(n) } else { i.clamp(0, n - 1) }
+                if self.field.ends()[a] == Ends::Periodic { i.rem_euclid(n) } else { i.clamp(self.first[a], n - 1) }
             });
             if weight > 0.0 {
                 sum += weight * value.map_or_else(|| inside(index), &outside);

@@ -20,7 +20,7 @@ use crate::field::Field;
 use crate::grid::{At, End, Ends};
 use crate::layout::{HALO, Row, SLACK};
 use crate::rows;
-use crate::sample::{CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Windows, chunks};
+use crate::sample::{CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Rules, Windows, chunks};
 
 /// How far what was cut off may go, in cells: as far as ghosts of a box reach.
 const REACH: usize = HALO;
@@ -71,7 +71,7 @@ impl Clipped {
     /// Whether anything may reach this row.
     fn near<const D: usize>(&self, row: Row<'_, D>) -> bool {
         if let Some(around) = row.around() {
-            return around.iter().any(|&slot| slot != 0 && self.marks[slot as usize - 1].load(Relaxed));
+            return around.iter().any(|&slot| slot != 0 && self.marks.get(slot as usize - 1).is_some_and(|m| m.load(Relaxed)));
         }
         let reach = REACH as isize;
         let side = 2 * REACH + 1;
@@ -104,11 +104,13 @@ pub(super) fn exchange<const D: usize>(
         return;
     }
     // Nothing beyond the ends, nor where no tile is.
-    let none = result.ends().map(|ends| match ends {
-        Ends::Periodic => Ends::Periodic,
-        Ends::Bounded { .. } => Ends::Bounded { lo: End::Value(0.0), hi: End::Value(0.0) },
-        Ends::Unbounded(_) => Ends::Unbounded(0.0),
+    let none = result.ends().map(|ends| {
+        ends.map(|end| match end {
+            End::Flat | End::Value(_) => End::Value(0.0),
+            End::Outside(_) => End::Outside(0.0),
+        })
     });
+    let rules = Rules { ends: none, conserved: true };
     let [up, down] = rooms.map(|room| {
         room.relabel(At::Center, none);
         room.fill_halo_from_outside();
@@ -119,7 +121,7 @@ pub(super) fn exchange<const D: usize>(
             return out[0].fill(0.0);
         }
         if row.on_tiles() {
-            windows.enter(row, 0, [up, down].into_iter());
+            windows.enter(row, 0, rules, [up, down].into_iter());
         }
         isa.run(ShareRun { up, down, windows, row, out: out[0] });
     });
@@ -131,7 +133,7 @@ pub(super) fn exchange<const D: usize>(
             return;
         }
         if row.on_tiles() {
-            windows.enter(row, 0, [share].into_iter());
+            windows.enter(row, 0, rules, [share].into_iter());
         }
         isa.run(TakeRun { up, down, share, windows, row, out: out[0] });
     });

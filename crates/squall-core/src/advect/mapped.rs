@@ -13,10 +13,10 @@ use super::pool::{Lent, Pool};
 use super::{Advection, Flow, cubic};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
-use crate::grid::{At, Ends, Grid};
+use crate::grid::{At, End, Ends, Grid};
 use crate::layout::{Layout, Row};
 use crate::rows;
-use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Places, Points, Windows};
+use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Places, Points, Rules, Windows};
 use crate::sample::{chunks, flatten, gather, reach};
 use crate::trace::{Paths, Tracer, Work};
 
@@ -32,7 +32,7 @@ fn group<const D: usize>(fields: &[&mut Field<D>], conserved: bool) -> usize {
     if !conserved && fields[0].layout().as_tiles().is_none() {
         return fields.len().min(GROUP);
     }
-    let alike = |f: &&&mut Field<D>| f.at() == fields[0].at() && f.conserved_rules() == fields[0].conserved_rules();
+    let alike = |f: &&&mut Field<D>| f.at() == fields[0].at() && (!conserved || f.ends() == fields[0].ends());
     fields.iter().take(SMALL_GROUP).take_while(alike).count()
 }
 
@@ -189,8 +189,9 @@ fn carry_group<const D: usize>(
 ) {
     let MapScratch { back, forth, work, reach: margins, clipped, sampling, exchanging, .. } = scratch;
     let count = fields.len();
-    let rules = if conserved { fields[0].conserved_rules() } else { fields[0].axis_rules() };
-    let [back, forth] = [back, forth].map(|d| Map { d, margins, rules, isa });
+    let rules = fields[0].rules(conserved);
+    let in_box = rules.of_box(fields[0].cells());
+    let [back, forth] = [back, forth].map(|d| Map { d, margins, rules, in_box, isa });
     fields.iter_mut().for_each(|f| fill(f, conserved));
     let (moved, work) = work.split_at_mut(count);
     let sampler: Sampler<D> = if scheme == Advection::MonotoneCubic { cubic::gather_monotone } else { gather };
@@ -251,10 +252,11 @@ fn trace<const D: usize>(flow: &Flow<D>, dt: f64, margins: &[u8], pool: &Pool<Wo
 
 /// Beyond walls as beside them; where no tile is, as the velocity there says.
 fn displacement_ends<const D: usize>(u: &VectorField<D>, grid: &Grid<D>, c: usize, dt: f64) -> [Ends; D] {
-    u[c].ends().map(|ends| match ends {
-        Ends::Periodic => Ends::Periodic,
-        Ends::Bounded { .. } => Ends::FLAT,
-        Ends::Unbounded(u) => Ends::Unbounded((-dt / grid.spacing[c]) as Real * u),
+    u[c].ends().map(|ends| {
+        ends.map(|end| match end {
+            End::Outside(u) => End::Outside((-dt / grid.spacing[c]) as Real * u),
+            _ => End::Flat,
+        })
     })
 }
 
@@ -282,8 +284,8 @@ impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
 pub(super) struct Map<'a, const D: usize> {
     d: &'a [Field<D>],
     margins: &'a [u8],
-    /// Of the box.
-    rules: [AxisRule; D],
+    pub rules: Rules<D>,
+    in_box: [AxisRule; D],
     pub isa: Isa,
 }
 
@@ -318,7 +320,7 @@ impl<const D: usize> Map<'_, D> {
         for a in 0..D {
             self.displacement(a, at, row, chunk, &mut d[a]);
         }
-        let (rules, layout) = if row.on_tiles() { (&windows.rules, &windows.layout) } else { (&self.rules, layout) };
+        let (rules, layout) = if row.on_tiles() { (&windows.rules, &windows.layout) } else { (&self.in_box, layout) };
         for a in 0..D {
             let points = if at.on_lower_side(a) { Points::FaceToFace } else { Points::CenterToCenter };
             rules[a].locate(a, chunk, &d[a], points, &mut axis[a]);
@@ -375,7 +377,7 @@ fn sample_all<const D: usize>(
     let mut refs: smallvec::SmallVec<[&mut Field<D>; GROUP]> = out.iter_mut().collect();
     rows::for_each_run(&mut refs, bench(pool), |bench, row, out| {
         if row.on_tiles() {
-            bench.windows.enter(row, map.margin(row), fields.iter().map(|f| &**f));
+            bench.windows.enter(row, map.margin(row), map.rules, fields.iter().map(|f| &**f));
         }
         map.isa.run(SampleRun { map, sampler, fields, bench, row, out });
     });

@@ -205,12 +205,11 @@ impl<const D: usize> Diffusion<D> {
         let h = self.spacing;
         assert!(h.iter().all(|s| (s / h[0] - 1.0).abs() < 1e-6), "cells must be cubes");
         let own = match field.at() {
-            _ if self.layout.as_tiles().is_some() => None,
             At::Face(a) => matches!(field.ends()[a], Ends::Bounded { .. }).then_some(a),
             At::Center => None,
             At::Edge(_) | At::Node => panic!("diffusion is for values at centres and on faces"),
         };
-        let ends = if self.layout.as_tiles().is_some() { [Ends::Unbounded(0.0); D] } else { homogeneous(field.ends()) };
+        let ends = homogeneous(field.ends());
         let kind = Kind { ends, own, all_levels: k_dt >= FAR * h[0] * h[0] };
         let known = self.solvers.iter().position(|s| Kind { all_levels: kind.all_levels, ..s.kind } == kind);
         if let Some(known) = known
@@ -234,9 +233,10 @@ impl<const D: usize> Solver<D> {
         let Kind { ends, own, .. } = self.kind;
         if !(self.plain && matches!(around, Around::Nothing)) {
             // The first face on an end keeps its value, or is the next one's: then nothing flows between them.
-            let first = own.map(|a| match ends[a] {
-                Ends::Bounded { lo: End::Flat, .. } => (a, CellState::Solid),
-                _ => (a, CellState::Air),
+            let first = own.and_then(|a| match ends[a].pair() {
+                Some([End::Flat, _]) => Some((a, CellState::Solid)),
+                Some([End::Value(_), _]) => Some((a, CellState::Air)),
+                _ => None,
             });
             state.par_rows(|row, state| {
                 match around {
@@ -248,8 +248,8 @@ impl<const D: usize> Solver<D> {
                     _ => state.fill(CellState::Fluid),
                 }
                 match first {
-                    Some((0, what)) => state[0] = what,
-                    Some((a, what)) if row.index[a] == 0 => state.fill(what),
+                    Some((0, what)) if row.index[0] == 0 => state[0] = what,
+                    Some((a, what)) if a > 0 && row.index[a] == 0 => state.fill(what),
                     _ => {}
                 }
             });

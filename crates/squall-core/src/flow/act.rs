@@ -7,7 +7,7 @@ use crate::Real;
 use crate::diffuse::DiffusionScheme;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::force::Moment;
-use crate::grid::{At, Ends};
+use crate::grid::{At, End};
 use crate::ops::above;
 use crate::report::Stage;
 use crate::rows;
@@ -222,10 +222,8 @@ pub fn add_change<const D: usize>(
     });
     for a in 0..D {
         // Beyond an end as beside it; nothing changes where no tile is.
-        let ends = faces[a].ends().map(|ends| match ends {
-            Ends::Bounded { .. } => Ends::FLAT,
-            Ends::Unbounded(_) => Ends::Unbounded(0.0),
-            Ends::Periodic => Ends::Periodic,
+        let ends = faces[a].ends().map(|ends| {
+            ends.map(|end| if matches!(end, End::Outside(_)) { End::Outside(0.0) } else { End::Flat })
         });
         centered[a].relabel(At::Center, ends);
         centered[a].fill_halo();

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::obstacles::Obstacles;
-use super::{Flow, Options};
+use super::{Flow, Options, velocity_ends, with_wind};
 use crate::Real;
 use crate::advect::{Flow as Carrier, MapScratch, carry};
 use crate::field::{Field, VectorField};
@@ -60,17 +60,15 @@ impl<const D: usize> Flow<D> {
     pub fn advect(&mut self, what: Moved) {
         let timer = self.timings.start();
         self.account_for_advection(what);
-        let bounded = !self.is_unbounded();
         let Self { grid, options, velocity, substances, scratch, obstacles, .. } = self;
-        for (c, u) in velocity.iter_mut().enumerate().filter(|_| bounded && what != Moved::Substances) {
+        for (c, u) in velocity.iter_mut().enumerate().filter(|_| what != Moved::Substances) {
             // What enters through an open side was at rest; but along its own axis a component goes on as it is.
             let (usual, transported) = (grid.velocity_ends(c), grid.transported_velocity_ends(c));
-            u.relabel(At::Face(c), each(|a| if a == c { usual[a] } else { transported[a] }));
+            let ends = each(|a| if a == c { usual[a] } else { transported[a] });
+            u.relabel(At::Face(c), with_wind(ends, options, c));
         }
         advect_along(options, scratch, obstacles.as_ref(), velocity, substances, what);
-        if bounded {
-            velocity.iter_mut().enumerate().for_each(|(c, u)| u.relabel(At::Face(c), grid.velocity_ends(c)));
-        }
+        velocity.iter_mut().enumerate().for_each(|(c, u)| u.relabel(At::Face(c), velocity_ends(grid, options, c)));
         self.timings.stop(Stage::Advect, timer);
     }
 

@@ -10,7 +10,7 @@ use crate::Real;
 use crate::advect::{Advection, MapScratch, settle, through_sides};
 use crate::field::{Field, VectorField};
 use crate::force::Substance;
-use crate::grid::{Axis, End, Ends, Grid, Side};
+use crate::grid::{Axis, End, Grid, Side};
 use crate::layout::Row;
 use crate::ledger::{Account, Ledger};
 use crate::ops;
@@ -134,11 +134,8 @@ impl Books {
 
     /// After that: in a box with open sides what has changed went through them, in a closed one nothing should have.
     pub fn after_fluxes<const D: usize>(&mut self, grid: &Grid<D>, substances: &[Substance<D>]) {
-        let closed = |axis: &Axis<D>| match axis {
-            Axis::Periodic => true,
-            Axis::Bounded { lo, hi } => [lo, hi].iter().all(|side| matches!(side, Side::Slip | Side::NoSlip { .. })),
-            Axis::Unbounded => false,
-        };
+        let wall = |side: &Side<D>| matches!(side, Side::Slip | Side::NoSlip { .. });
+        let closed = |axis: &Axis<D>| axis.sides().is_none_or(|sides| sides.iter().all(wall));
         let closed = grid.axes.iter().all(closed);
         for (sides, s) in self.sides.iter_mut().zip(substances) {
             *sides = if closed { 0.0 } else { (*sides + ops::sum(&s.field)) * grid.cell_volume() };
@@ -258,13 +255,8 @@ impl Books {
 fn at_the_start<const D: usize>(s: &Substance<D>) -> [f64; 2] {
     let mut range = [s.ambient as f64; 2];
     for ends in s.field.ends() {
-        let values = match ends {
-            Ends::Periodic => [End::Flat; 2],
-            Ends::Bounded { lo, hi } => [lo, hi],
-            Ends::Unbounded(outside) => [End::Value(outside); 2],
-        };
-        for end in values {
-            if let End::Value(b) = end {
+        for end in ends.pair().into_iter().flatten() {
+            if let End::Value(b) | End::Outside(b) = end {
                 extend(&mut range, [b as f64; 2]);
             }
         }

@@ -51,7 +51,7 @@ impl<const D: usize> Flow<D> {
         let mut coords = tiles.coords().to_vec();
         tiles_around(&cells, self.options.buffer as isize, &mut coords);
         // Those that stay empty go in the first step.
-        let layout = Layout::tiles(coords);
+        let layout = Layout::tiles_within(coords, self.grid.tile_bounds());
         let coords = layout.as_tiles().expect("tiles").coords().to_vec();
         let ages = vec![PATIENCE; coords.len()];
         self.go_to(coords, ages)
@@ -79,6 +79,12 @@ impl<const D: usize> Flow<D> {
         for cells in self.sources.iter().filter_map(|s| s.cells(&self.grid, now)) {
             tiles_around(&cells, buffer, &mut wanted);
         }
+        // Of what is wanted, what lies behind a side does not count.
+        let bounds = self.grid.tile_bounds();
+        let inside = |c: &[i32; D]| {
+            (0..D).all(|a| bounds[a][0].is_none_or(|first| first <= c[a]) && bounds[a][1].is_none_or(|end| c[a] < end))
+        };
+        wanted.retain(inside);
         let wanted = Layout::tiles(if wanted.is_empty() { vec![tiles.coords()[0]] } else { wanted });
         let wanted = wanted.as_tiles().expect("tiles");
         let ages = self.following.as_ref().map_or(&[][..], |f| &f.ages);
@@ -95,7 +101,7 @@ impl<const D: usize> Flow<D> {
 
     /// Moves everything to another set of tiles: new ones hold clean air that moves with the wind.
     pub(super) fn move_to(&mut self, coords: Vec<[i32; D]>) -> Result<(), OutOfMemory> {
-        let layout = Layout::tiles(coords);
+        let layout = Layout::tiles_within(coords, self.grid.tile_bounds());
         for c in 0..D {
             self.velocity[c].relabel(At::Face(c), velocity_ends(&self.grid, &self.options, c));
             self.velocity[c].move_to(&layout, self.options.wind[c])?;
@@ -216,6 +222,10 @@ fn all_cells(n: usize) -> u64 {
 
 /// One bit for each cell of a row: whether it has no neighbour on some side, or is not there at all.
 fn outer_cells<const D: usize>(row: Row<'_, D>, n: usize) -> u64 {
+    if row.exists() && row.tile().is_none() {
+        // Behind a side: what is there is no air.
+        return 0;
+    }
     if !row.exists() || (1..D).any(|a| !row.up(a).exists() || !row.down(a).exists()) {
         return all_cells(n);
     }

@@ -63,7 +63,7 @@ use crate::clock::Clock;
 use crate::diffuse::{Diffuser, DiffusionScheme};
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::force::{Force, Source, Substance};
-use crate::grid::{At, Axis, Ends, Grid};
+use crate::grid::{At, End, Ends, Grid};
 use crate::layout::Layout;
 use crate::model::Splitting;
 use crate::report::Timings;
@@ -174,10 +174,12 @@ pub struct Flow<const D: usize> {
 impl<const D: usize> Flow<D> {
     /// Clean air at rest in a box; moving with the wind where there are no bounds.
     pub fn new(grid: Grid<D>, options: Options<D>) -> Result<Self, OutOfMemory> {
-        let unbounded = grid.axes.contains(&Axis::Unbounded);
-        assert!(!unbounded || grid.axes == [Axis::Unbounded; D], "all axes are unbounded, or none");
+        let unbounded = grid.is_unbounded();
         // Some tile has to be there; the first step finds the right ones.
-        let layout = if unbounded { Layout::tiles([[0; D]]) } else { Layout::dense(grid.cells) };
+        let layout = match unbounded {
+            true => Layout::tiles_within([[0; D]], grid.tile_bounds()),
+            false => Layout::dense(grid.cells),
+        };
         let mut flow = Flow {
             viscosity: 0.0,
             substances: Vec::new(),
@@ -273,10 +275,12 @@ impl<const D: usize> Flow<D> {
 
 /// What velocity component `c` does at the ends: as the sides of the box say, or the wind far away.
 fn velocity_ends<const D: usize>(grid: &Grid<D>, options: &Options<D>, c: usize) -> [Ends; D] {
-    grid.velocity_ends(c).map(|ends| match ends {
-        Ends::Unbounded(_) => Ends::Unbounded(options.wind[c]),
-        bounded => bounded,
-    })
+    with_wind(grid.velocity_ends(c), options, c)
+}
+
+/// The ends of velocity component `c`, with the wind where there is no end.
+fn with_wind<const D: usize>(ends: [Ends; D], options: &Options<D>, c: usize) -> [Ends; D] {
+    ends.map(|ends| ends.map(|end| if let End::Outside(_) = end { End::Outside(options.wind[c]) } else { end }))
 }
 
 /// One field on the faces across each axis, ghosts filled.

@@ -9,7 +9,7 @@ use super::Flow;
 use super::pressure::Pressure;
 use crate::Real;
 use crate::field::{Field, OutOfMemory};
-use crate::grid::{At, Ends, Grid};
+use crate::grid::{At, Grid};
 use crate::layout::Layout;
 use crate::report::Stage;
 use crate::solid::{Boundary, NEAR, Obstacle, Solids};
@@ -72,12 +72,7 @@ impl<const D: usize> Flow<D> {
         if self.is_unbounded() {
             solids.move_to(&self.layout, &self.grid)?;
         }
-        let ends = self.grid.pressure_ends().map(|ends| match ends {
-            Ends::Unbounded(_) => Ends::Unbounded(1.0),
-            Ends::Periodic => Ends::Periodic,
-            Ends::Bounded { .. } => Ends::FLAT,
-        });
-        let exact = Field::on(&self.layout, At::Center, ends)?;
+        let exact = Field::on(&self.layout, At::Center, self.grid.flat_ends(1.0))?;
         self.obstacles = Some(Obstacles { solids, exact, time: None });
         self.solver = Pressure::new(&self.grid, &self.layout, true)?;
         self.started = false;

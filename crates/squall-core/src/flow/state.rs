@@ -215,10 +215,8 @@ impl<const D: usize> Flow<D> {
         if D != 3 || self.grid.spacing.iter().any(|h| (h / self.grid.spacing[0] - 1.0).abs() > 1e-6) {
             return false;
         }
-        let background = match field.ends()[0] {
-            Ends::Unbounded(value) => value,
-            _ => self.substances.iter().find(|s| s.name == name).map_or(0.0, |s| s.ambient),
-        };
+        let ambient = || self.substances.iter().find(|s| s.name == name).map_or(0.0, |s| s.ambient);
+        let background = field.ends().into_iter().find_map(Ends::outside).unwrap_or_else(ambient);
         let (origin, spacing) = (std::array::from_fn(|a| self.grid.origin[a]), self.grid.spacing[0]);
         let Some(tiles) = self.layout.as_tiles() else {
             let mut values = Vec::new();

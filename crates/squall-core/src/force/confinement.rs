@@ -14,7 +14,7 @@
 use super::{Force, Moment, Substance};
 use crate::Real;
 use crate::field::{Field, Pad, VectorField};
-use crate::grid::{At, Axis, Ends, Grid};
+use crate::grid::{At, Axis, Grid};
 use crate::layout::{Layout, Row};
 use crate::ops::{each, max_abs};
 use crate::rows;
@@ -48,12 +48,7 @@ impl<const D: usize> Confinement<D> {
             return;
         }
         // What is lost of the magnitude beyond the ends is not looked at.
-        let ends = grid.axes.map(|axis| match axis {
-            Axis::Periodic => Ends::Periodic,
-            Axis::Bounded { .. } => Ends::FLAT,
-            Axis::Unbounded => Ends::Unbounded(0.0),
-        });
-        let field = || Field::on(layout, At::Center, ends).unwrap_or_else(|e| panic!("vorticity confinement: {e}"));
+        let field = || Field::on(layout, At::Center, grid.flat_ends(0.0)).unwrap_or_else(|e| panic!("vorticity confinement: {e}"));
         self.vorticity = (0..components::<D>() + 1).map(|_| field()).collect();
     }
 }
@@ -144,7 +139,7 @@ fn surrounded<const D: usize>(grid: &Grid<D>, row: Row<'_, D>, len: usize) -> Op
     let ends_here = |a: usize, upper: bool| {
         if row.tile().is_some() {
             let far = if a == 0 { len as isize } else { 1 };
-            return !row.shifted(a, if upper { far } else { -far }).exists();
+            return row.shifted(a, if upper { far } else { -far }).tile().is_none();
         }
         let last = if upper { grid.cells[a] as isize - 1 } else { 0 };
         grid.axes[a] != Axis::Periodic && (a == 0 || row.index[a] == last)

@@ -99,7 +99,7 @@ pub struct TargetSmoke<const D: usize> {
 impl<const D: usize> TargetSmoke<D> {
     /// Clean air at rest in a box.
     pub fn new(grid: Grid<D>, options: Options) -> Result<Self, OutOfMemory> {
-        assert!(!grid.axes.contains(&Axis::Unbounded), "targets live in a box");
+        assert!(!grid.is_unbounded(), "targets live in a box");
         let shared = flow::Options {
             advection: Advection::SemiLagrangian,
             diffusion: DiffusionScheme::Exact,

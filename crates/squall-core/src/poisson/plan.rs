@@ -38,7 +38,7 @@ impl<const D: usize> Problem<D> {
     }
 
     fn on_tiles(&self) -> bool {
-        self.ends.iter().any(|ends| matches!(ends, Ends::Unbounded(_)))
+        self.ends.iter().any(|ends| ends.outside().is_some())
     }
 }
 

@@ -413,11 +413,12 @@ const PIECE: usize = 64;
 
 /// `ends` with every prescribed value replaced by zero.
 pub(crate) fn homogeneous<const D: usize>(ends: [Ends; D]) -> [Ends; D] {
-    let zero = |end| if end == End::Flat { End::Flat } else { End::Value(0.0) };
-    ends.map(|ends| match ends {
-        Ends::Periodic => Ends::Periodic,
-        Ends::Unbounded(_) => Ends::Unbounded(0.0),
-        Ends::Bounded { lo, hi } => Ends::Bounded { lo: zero(lo), hi: zero(hi) },
+    ends.map(|ends| {
+        ends.map(|end| match end {
+            End::Flat => End::Flat,
+            End::Value(_) => End::Value(0.0),
+            End::Outside(_) => End::Outside(0.0),
+        })
     })
 }
 

@@ -125,11 +125,11 @@ impl Kind {
     fn of(ends: Ends) -> Kind {
         match ends {
             Ends::Periodic => Kind::Periodic,
-            Ends::Unbounded(_) => panic!("transforms need ends"),
             Ends::Bounded { lo: End::Flat, hi: End::Flat } => Kind::FlatFlat,
             Ends::Bounded { lo: End::Value(_), hi: End::Value(_) } => Kind::ValueValue,
             Ends::Bounded { lo: End::Flat, hi: End::Value(_) } => Kind::FlatValue,
             Ends::Bounded { lo: End::Value(_), hi: End::Flat } => Kind::ValueFlat,
+            Ends::Unbounded(_) | Ends::Bounded { .. } => panic!("transforms need ends"),
         }
     }
 

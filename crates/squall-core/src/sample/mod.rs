@@ -145,36 +145,49 @@ pub(crate) struct AxisRule {
     inv_n: Real,
     cells: i32,
     periodic: bool,
+    /// The faces on the two ends.
+    ends: [Real; 2],
     /// How far beyond the ends points may lie that are sampled from centres: what is conserved comes from cells outside.
     beyond: [Real; 2],
     /// Cells whose stencils reach no ghosts of an end that prescribes a value, for what is conserved.
     inside: [i32; 2],
 }
 
-impl AxisRule {
-    pub fn new(cells: usize, ends: Ends) -> Self {
-        let n = cells as Real;
-        let (beyond, inside) = ([0.0; 2], [i32::MIN, i32::MAX]);
-        AxisRule { n, inv_n: 1.0 / n, cells: cells as i32, periodic: ends == Ends::Periodic, beyond, inside }
+/// Which fields a rule is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rules<const D: usize> {
+    /// What they do at the ends.
+    pub ends: [Ends; D],
+    /// For what is conserved: beyond an end that prescribes a value lie cells that hold it
+    /// ([`Field::fill_halo_from_outside`]), and points whose stencils reach them count as moved.
+    pub conserved: bool,
+}
+
+impl<const D: usize> Rules<D> {
+    /// The rules in a box.
+    pub fn of_box(&self, cells: [usize; D]) -> [AxisRule; D] {
+        std::array::from_fn(|a| self.rule(a, cells[a], [Some(0), Some(cells[a] as i32)]))
     }
 
-    /// The rule for what is conserved. Beyond an end that prescribes a value lie cells that hold it
-    /// ([`Field::fill_halo_from_outside`]), and points whose stencils reach them count as moved.
-    pub fn conserved(cells: usize, ends: Ends) -> Self {
-        let mut rule = AxisRule::new(cells, ends);
-        if let Ends::Bounded { lo, hi } = ends {
-            if lo != End::Flat {
-                (rule.beyond[0], rule.inside[0]) = (0.5, 0);
-            }
-            if hi != End::Flat {
-                (rule.beyond[1], rule.inside[1]) = (0.5, cells as i32 - 2);
+    /// The rule along an axis, over so many cells, with sides on these faces.
+    pub fn rule(&self, a: usize, cells: usize, sides: [Option<i32>; 2]) -> AxisRule {
+        let faces = [sides[0].unwrap_or(0), sides[1].unwrap_or(cells as i32)];
+        let (mut beyond, mut inside) = ([0.0; 2], [i32::MIN, i32::MAX]);
+        for (k, end) in self.ends[a].pair().into_iter().flatten().enumerate() {
+            if self.conserved && sides[k].is_some() && matches!(end, End::Value(_)) {
+                beyond[k] = 0.5;
+                inside[k] = if k == 0 { faces[0] } else { faces[1] - 2 };
             }
         }
-        rule
+        let n = cells as Real;
+        let periodic = self.ends[a] == Ends::Periodic;
+        AxisRule { n, inv_n: 1.0 / n, cells: cells as i32, periodic, ends: faces.map(|f| f as Real), beyond, inside }
     }
+}
 
+impl AxisRule {
     /// Finds cell and fraction of the points `d` cells away from those of the chunk's cells. On a bounded axis points are
-    /// moved to the nearest boundary face, or to the nearest cell outside ([`AxisRule::conserved`]).
+    /// moved to the nearest boundary face, or to the nearest cell outside ([`Rules::conserved`]).
     #[inline(always)]
     pub fn locate<const D: usize>(&self, a: usize, chunk: Chunk<D>, d: &Lanes, points: Points, out: &mut AxisLanes) {
         let n = chunk.lanes;
@@ -200,11 +213,12 @@ impl AxisRule {
         } else {
             // The boundary faces, in cells from value 0: they carry values on faces, and lie half a cell out for others.
             let centered = points == Points::CenterToCenter;
+            let [first, end] = self.ends;
             let (lo, hi) =
-                if centered { (-0.5 - self.beyond[0], self.n - 0.5 + self.beyond[1]) } else { (0.0, self.n) };
+                if centered { (first - 0.5 - self.beyond[0], end - 0.5 + self.beyond[1]) } else { (first, end) };
             let inside = if centered { self.inside } else { [i32::MIN, i32::MAX] };
             // What lies on the last value is found at the upper end of the last cell.
-            let last_cell = self.n - 1.0;
+            let last_cell = end - 1.0;
             for l in 0..n {
                 let i = index(l);
                 let at = i as Real;
@@ -239,13 +253,9 @@ impl<const D: usize> Field<D> {
         Corners { data: &self.data, stride: self.layout().stride() }
     }
 
-    /// How points are kept inside, for what is conserved.
-    pub(crate) fn conserved_rules(&self) -> [AxisRule; D] {
-        std::array::from_fn(|a| AxisRule::conserved(self.cells()[a], self.ends()[a]))
-    }
-
-    pub(crate) fn axis_rules(&self) -> [AxisRule; D] {
-        std::array::from_fn(|a| AxisRule::new(self.cells()[a], self.ends()[a]))
+    /// How points are kept inside, for what is conserved or for anything else.
+    pub(crate) fn rules(&self, conserved: bool) -> Rules<D> {
+        Rules { ends: self.ends(), conserved }
     }
 
     /// The value at a point given in cells from the grid's origin, by linear interpolation between values and ghosts.
@@ -255,12 +265,14 @@ impl<const D: usize> Field<D> {
         let mut index = [0isize; D];
         let mut frac = [0.0; D];
         for a in 0..D {
-            let n = cells[a] as f64;
             let shift = if self.at().on_lower_side(a) { 0.0 } else { 0.5 };
-            let p = match self.ends()[a] {
-                Ends::Periodic => point[a].rem_euclid(n),
-                Ends::Bounded { .. } => point[a].clamp(0.0, n),
-                Ends::Unbounded(_) => point[a],
+            let p = match self.ends()[a].pair() {
+                None => point[a].rem_euclid(cells[a] as f64),
+                Some([lo, hi]) => {
+                    let is_end = |end| !matches!(end, End::Outside(_));
+                    let p = if is_end(lo) { point[a].max(0.0) } else { point[a] };
+                    if is_end(hi) { p.min(self.layout().end(a) as f64) } else { p }
+                }
             };
             let p = p - shift;
             index[a] = p.floor() as isize;

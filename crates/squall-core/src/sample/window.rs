@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{AxisRule, Corners};
+use super::{AxisRule, Corners, Rules};
 use crate::Real;
 use crate::field::{Field, VectorField};
 use crate::grid::Ends;
@@ -21,7 +21,7 @@ pub(crate) struct Windows<const D: usize> {
 impl<const D: usize> Windows<D> {
     pub fn new() -> Self {
         let layout = Layout::dense([tile_width::<D>(); D]);
-        let rules = layout.cells().map(|n| AxisRule::new(n, Ends::FLAT));
+        let rules = Rules { ends: [Ends::FLAT; D], conserved: false }.of_box(layout.cells());
         Windows { tile: None, margin: 0, layout, rules, data: Vec::new() }
     }
 
@@ -30,8 +30,15 @@ impl<const D: usize> Windows<D> {
         self.tile = None;
     }
 
-    /// Makes the windows those around the tile of a row, if they are not yet: `margin` cells around it and ghosts.
-    pub fn enter<'f>(&mut self, row: Row<'_, D>, margin: u8, fields: impl Iterator<Item = &'f Field<D>>) {
+    /// Makes the windows those around the tile of a row, if they are not yet: `margin` cells around it and ghosts. Points are
+    /// kept between the sides that bound the tile.
+    pub fn enter<'f>(
+        &mut self,
+        row: Row<'_, D>,
+        margin: u8,
+        rules: Rules<D>,
+        fields: impl Iterator<Item = &'f Field<D>>,
+    ) {
         if row.tile() == self.tile {
             return;
         }
@@ -39,8 +46,12 @@ impl<const D: usize> Windows<D> {
         if margin as i32 != self.margin {
             self.margin = margin as i32;
             self.layout = Layout::dense([tile_width::<D>() + 2 * margin as usize; D]);
-            self.rules = self.layout.cells().map(|n| AxisRule::new(n, Ends::FLAT));
         }
+        let (cells, width) = (self.layout.cells(), tile_width::<D>() as i32);
+        self.rules = std::array::from_fn(|a| {
+            let [below, above] = row.ghosts_beside(a);
+            rules.rule(a, cells[a], [below.then_some(self.margin), above.then_some(self.margin + width)])
+        });
         for (i, field) in fields.enumerate() {
             if self.data.len() == i {
                 self.data.push(Vec::new());
@@ -117,7 +128,7 @@ pub(crate) fn reach<const D: usize>(u: &VectorField<D>, cells_per_speed: Real, o
         Real::from_bits(u.iter().map(most).max().unwrap_or(0))
     };
     let count = tiles.coords().len();
-    let speeds: Vec<Real> = (0..=count).into_par_iter().map(speed).collect();
+    let speeds: Vec<Real> = (0..tiles.slots()).into_par_iter().map(speed).collect();
     let furthest = tile_width::<D>() - HALO;
     out.clear();
     out.extend((0..count).map(|t| {

@@ -84,10 +84,11 @@ impl<const D: usize> Solids<D> {
                 for side in 0..2 {
                     let mut face = low;
                     face[a] += side;
-                    match grid.axes[a] {
-                        Axis::Periodic => face[a] = face[a].rem_euclid(n),
-                        Axis::Bounded { .. } if face[a] == 0 || face[a] == n => continue,
-                        Axis::Bounded { .. } | Axis::Unbounded => {}
+                    if grid.end_faces(a).contains(&face[a]) {
+                        continue;
+                    }
+                    if grid.axes[a] == Axis::Periodic {
+                        face[a] = face[a].rem_euclid(n);
                     }
                     changes.push((face, cell.correction[a]));
                 }

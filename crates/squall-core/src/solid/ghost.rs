@@ -103,14 +103,14 @@ impl<const D: usize> Ghost<D> {
     fn collect_faces(now: &Now<D>, row: Row<'_, D>, phi: &Field<D>, open: &Field<D>, a: usize, out: &mut Vec<Self>) {
         let grid = now.grid;
         // What stands on the sides of the box is none of the solids' business.
-        let bounded = matches!(grid.axes[a], Axis::Bounded { .. });
-        if bounded && a > 0 && row.index[a] == 0 {
+        let first = grid.end_faces(a)[0];
+        if a > 0 && row.index[a] == first {
             return;
         }
         let open = open.row(row);
         let deepest = DEPTH * cell_size(grid);
         for x in 0..open.len() {
-            if open[x] == 1.0 || (bounded && a == 0 && cell_of(row, x)[0] == 0) {
+            if open[x] == 1.0 || (a == 0 && cell_of(row, x)[0] == first) {
                 continue;
             }
             let v = node_values(phi, row, x, a, 0);
@@ -335,11 +335,10 @@ fn sample_known<const D: usize>(
             let (upper, part) = ((corner >> a) & 1, place[a] - base[a]);
             weight *= if upper == 1 { part } else { 1.0 - part };
             let i = base[a] as isize + upper as isize;
-            let n = grid.cells[a] as isize;
+            let [first, last] = grid.end_faces(a);
             match grid.axes[a] {
-                Axis::Periodic => i.rem_euclid(n),
-                Axis::Bounded { .. } => i.clamp(0, if at.on_lower_side(a) { n } else { n - 1 }),
-                Axis::Unbounded => i,
+                Axis::Periodic => i.rem_euclid(grid.cells[a] as isize),
+                _ => i.clamp(first, if at.on_lower_side(a) { last } else { last - 1 }),
             }
         });
         if weight > 0.0

@@ -45,7 +45,7 @@ pub use update::Changed;
 
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
-use crate::grid::{At, Axis, Ends, Grid};
+use crate::grid::{At, Grid};
 use crate::layout::{Layout, Row};
 use crate::ops::{above, each};
 use crate::shape::Shape;
@@ -131,15 +131,8 @@ impl<const D: usize> Solids<D> {
         boundary: Boundary,
     ) -> Result<Self, OutOfMemory> {
         // Where no tile is, everything is open and far.
-        let ends = |far: Real| {
-            grid.axes.map(|axis| match axis {
-                Axis::Periodic => Ends::Periodic,
-                Axis::Bounded { .. } => Ends::FLAT,
-                Axis::Unbounded => Ends::Unbounded(far),
-            })
-        };
         let band = (BAND * cell_size(grid)) as Real;
-        let field = |at, far| Field::on(layout, at, ends(far));
+        let field = |at, far| Field::on(layout, at, grid.flat_ends(far));
         let faces = |far| -> Result<VectorField<D>, OutOfMemory> {
             let made = (0..D).map(|a| field(At::Face(a), far)).collect::<Result<Vec<_>, _>>()?;
             let mut made = made.into_iter();

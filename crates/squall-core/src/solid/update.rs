@@ -39,8 +39,9 @@ impl<const D: usize> Changed<D> {
 
     /// Finishes a field of which only cells in the boxes were written: what lies on the far ends, and the ghosts, if any
     /// of it may have changed.
-    fn finish(&self, field: &mut Field<D>, last: impl Fn([usize; D]) -> Option<Real>) {
+    fn finish(&self, field: &mut Field<D>, last: impl Fn([isize; D]) -> Option<Real>) {
         if field.layout().as_tiles().is_some() {
+            field.set_last(last);
             return field.fill_halo();
         }
         let inner = CellBox { lo: [HALO as isize; D], hi: field.cells().map(|n| n as isize - HALO as isize) };
@@ -234,8 +235,7 @@ impl<'a, const D: usize> Now<'a, D> {
                 distance[range].fill(far);
             });
         });
-        changed.finish(phi, |index| {
-            let node = index.map(|i| i as isize);
+        changed.finish(phi, |node| {
             let around = CellBox { lo: node.map(|i| i - 1), hi: node.map(|i| i + 1) };
             let distance = || Block::look(placed, &around, grid, t).distance(corner(grid, node), grid, t);
             changed.touches(&around).then(|| cut(distance()))
@@ -259,8 +259,7 @@ impl<'a, const D: usize> Now<'a, D> {
                 }
             });
         });
-        self.changed.finish(open, |index| {
-            let face = index.map(|i| i as isize);
+        self.changed.finish(open, |face| {
             self.changed.touches(&CellBox { lo: face.map(|i| i - 1), hi: face.map(|i| i + 1) }).then(|| {
                 let nodes = face_nodes(face, a);
                 let values: [Real; 4] = each(|i| if i < corners { phi.get_signed(nodes[i]) } else { 0.0 });
@@ -311,8 +310,7 @@ impl<'a, const D: usize> Now<'a, D> {
                 }
             });
         });
-        self.changed.finish(open, |index| {
-            let high = index.map(|i| i as isize);
+        self.changed.finish(open, |high| {
             let mut low = high;
             low[a] -= 1;
             Some(fraction(distance.get_signed(low), distance.get_signed(high)))
@@ -346,8 +344,7 @@ impl<'a, const D: usize> Now<'a, D> {
                 }
             });
         });
-        changed.finish(velocity, |index| {
-            let face = index.map(|i| i as isize);
+        changed.finish(velocity, |face| {
             let around = CellBox { lo: face.map(|i| i - 1), hi: face.map(|i| i + 1) };
             changed.touches(&around).then(|| {
                 if open.get_signed(face) < 1.0 { at(&Block::look(placed, &around, grid, t), face) } else { 0.0 }

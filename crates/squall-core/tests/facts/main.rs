@@ -24,3 +24,4 @@ mod target;
 mod texture;
 mod tiles;
 mod transport;
+mod walls;

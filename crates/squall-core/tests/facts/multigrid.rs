@@ -160,7 +160,7 @@ impl<const D: usize, T: Number> Problem<D, T> {
             }
             Ends::Bounded { lo, hi } => match if step < 0 { lo } else { hi } {
                 End::Flat => Behind::Wall,
-                End::Value(_) => Behind::Zero,
+                End::Value(_) | End::Outside(_) => Behind::Zero,
             },
             Ends::Unbounded(_) => Behind::Nothing,
         }

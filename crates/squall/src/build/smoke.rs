@@ -4,7 +4,7 @@ use squall_core::flow::Flow;
 use squall_core::force::{Buoyancy, Confinement, During, Emitter, Force, Loss};
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::solid::{Boundary, Obstacle};
-use squall_core::{At, Field, Grid, Layout};
+use squall_core::{At, Grid, Layout};
 
 use super::effects::{ExpressionSource, Noises, Shared, fill_row};
 use super::{BASE_BYTES, BuildError, Estimate};
@@ -36,9 +36,7 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
         substance.threshold = s.threshold as f32;
         substance.dissipation = s.dissipation;
         substance.losses = losses(smoke, i);
-        if !setup.grid.is_unbounded() {
-            substance.field = Field::new(grid.cells, At::Center, substance_ends::<D>(setup, s))?;
-        }
+        substance.field.relabel(At::Center, substance_ends::<D>(setup, s));
     }
     for (substance, strength) in [(TEMPERATURE, smoke.rise), (DENSITY, -smoke.fall)] {
         if strength != 0.0 {
@@ -136,10 +134,9 @@ fn start<const D: usize>(
         // Where the grid follows the smoke: in the box that is looked at.
         flow.cover(grid.cells.map(|n| 0..n as isize))?;
     }
-    let inside = |index: [isize; D]| {
-        setup.grid.is_unbounded().then(|| (0..D).all(|a| index[a] >= 0 && index[a] < grid.cells[a] as isize))
-    };
-    let inside = |index| inside(index).unwrap_or(true);
+    let unbounded = setup.grid.is_unbounded();
+    let inside =
+        |index: [isize; D]| !unbounded || (0..D).all(|a| index[a] >= 0 && index[a] < grid.cells[a] as isize);
     for (s, substance) in setup.substances.iter().zip(&mut flow.substances).filter(|(s, _)| something(&s.initial)) {
         fill_row(&mut substance.field, grid, &s.initial, noises, inside);
         substance.field.fill_halo();

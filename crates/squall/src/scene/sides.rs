@@ -41,6 +41,8 @@ choices! {
         NoSlip = "no_slip",
         /// Outside air.
         Open = "open",
+        /// No side: the grid follows the smoke there.
+        Unbounded = "unbounded",
     }
 }
 
@@ -60,7 +62,7 @@ impl Read for AxisEnds {
         match &node.value {
             Value::Text(text) if text == "periodic" => Some(AxisEnds::Periodic),
             Value::Text(_) => {
-                word(node, reader, &["periodic", "slip", "no_slip", "open"])?;
+                word(node, reader, &["periodic", "slip", "no_slip", "open", "unbounded"])?;
                 PlainSide::read(node, reader).map(AxisEnds::Both)
             }
             Value::Table(_) => EndPair::read(node, reader).map(|pair| AxisEnds::Pair(Box::new(pair))),
@@ -72,7 +74,7 @@ impl Read for AxisEnds {
         }
     }
     fn schema() -> Json {
-        json!({ "anyOf": [{ "enum": ["periodic", "slip", "no_slip", "open"] }, EndPair::schema()] })
+        json!({ "anyOf": [{ "enum": ["periodic", "slip", "no_slip", "open", "unbounded"] }, EndPair::schema()] })
     }
 }
 

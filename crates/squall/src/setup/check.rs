@@ -21,7 +21,7 @@ fn net_inflow(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_
     let size = &setup.grid.size;
     let (mut net, mut gross) = (0.0, 0.0);
     for (a, axis) in setup.grid.axes.iter().enumerate() {
-        if *axis == Axis::Unbounded {
+        if setup.grid.is_unbounded_at(a).contains(&true) {
             return;
         }
         let Axis::Bounded { lo, hi } = axis else { continue };
@@ -140,7 +140,9 @@ fn useless_forces(setup: &Setup, file: &scene::SceneFile, problems: &mut Problem
     // In a box that is walled along every axis of the force, pressure balances it at once.
     let walled = |a: usize| match &setup.grid.axes[a] {
         Axis::Periodic | Axis::Unbounded => false,
-        Axis::Bounded { lo, hi } => *lo != Side::Open && *hi != Side::Open,
+        Axis::Bounded { lo, hi } => {
+            [lo, hi].iter().all(|side| !matches!(side, Side::Open | Side::Unbounded))
+        }
     };
     let typed = file.force.iter().flat_map(|list| &list.value);
     for (i, (force, typed)) in setup.forces.iter().zip(typed).enumerate() {

@@ -121,7 +121,7 @@ pub struct Grid {
 pub enum Axis {
     /// The far end joins the near one.
     Periodic,
-    /// No ends: the box only says what is looked at. Then no axis has any.
+    /// No ends: the box only says what is looked at.
     Unbounded,
     /// Two ends, each with its own condition.
     Bounded {
@@ -143,6 +143,8 @@ pub enum Side {
     Inflow(Vec<f64>),
     /// Outside air: fluid comes and goes.
     Open,
+    /// No end on this side; the other one has one, else the axis is unbounded.
+    Unbounded,
 }
 
 /// The fluid itself.
@@ -489,7 +491,16 @@ impl Grid {
 
     /// Whether the grid follows the smoke.
     pub fn is_unbounded(&self) -> bool {
-        self.axes[0] == Axis::Unbounded
+        (0..self.axes.len()).any(|a| self.is_unbounded_at(a).contains(&true))
+    }
+
+    /// Whether the grid follows the smoke on the two sides of an axis.
+    pub fn is_unbounded_at(&self, axis: usize) -> [bool; 2] {
+        match &self.axes[axis] {
+            Axis::Periodic => [false; 2],
+            Axis::Unbounded => [true; 2],
+            Axis::Bounded { lo, hi } => [lo, hi].map(|side| *side == Side::Unbounded),
+        }
     }
 
     /// The longest side of the box, metres.
@@ -507,7 +518,7 @@ impl Grid {
 impl Setup {
     /// Whether what is carried ever leaves: through a side, by fading, or by being drawn off.
     pub fn forgets(&self) -> bool {
-        let open = |side: &Side| matches!(side, Side::Open | Side::Inflow(_));
+        let open = |side: &Side| matches!(side, Side::Open | Side::Inflow(_) | Side::Unbounded);
         let leaves = self.grid.axes.iter().any(|axis| match axis {
             Axis::Periodic => false,
             Axis::Unbounded => true,

@@ -1,5 +1,7 @@
 //! From what was typed to what is meant: defaults, units, and a message for everything that cannot be.
 
+use squall_core::layout::tile_width;
+
 use super::*;
 use crate::assets::Assets;
 use crate::diagnostic::{Problem, Problems, SceneError, Span, Spanned, did_you_mean, nearest};
@@ -194,8 +196,11 @@ impl Resolver<'_> {
                 .error(z.span, "`boundary.z` in a 2D scene", "there is no z axis")
                 .help("leave it out, or give `grid.cells` three entries");
         }
-        let axes = (0..self.d).map(|a| self.axis(a, axes[a])).collect();
-        Some(Grid { cells: counts, size, origin, axes })
+        let typed = axes;
+        let axes = (0..self.d).map(|a| self.axis(a, typed[a])).collect();
+        let grid = Grid { cells: counts, size, origin, axes };
+        self.unbounded_sides(model, &grid, typed);
+        Some(grid)
     }
 
     fn axis(&mut self, a: usize, ends: &Option<Spanned<scene::AxisEnds>>) -> Axis {
@@ -203,10 +208,12 @@ impl Resolver<'_> {
             PlainSide::Slip => Side::Slip,
             PlainSide::NoSlip => Side::NoSlip(vec![0.0; d]),
             PlainSide::Open => Side::Open,
+            PlainSide::Unbounded => Side::Unbounded,
         };
         match ends.as_deref() {
             None => Axis::Bounded { lo: Side::Slip, hi: Side::Slip },
             Some(scene::AxisEnds::Periodic) => Axis::Periodic,
+            Some(scene::AxisEnds::Both(PlainSide::Unbounded)) => Axis::Unbounded,
             Some(scene::AxisEnds::Both(side)) => Axis::Bounded { lo: plain(*side, self.d), hi: plain(*side, self.d) },
             Some(scene::AxisEnds::Pair(pair)) => {
                 let [lo, hi] = [(&pair.lo, "lo"), (&pair.hi, "hi")].map(|(side, end)| match side {
@@ -214,7 +221,39 @@ impl Resolver<'_> {
                     Some(Spanned { value: scene::Side::Plain(side), .. }) => plain(*side, self.d),
                     Some(Spanned { value: scene::Side::Special(side), span }) => self.special_side(a, end, side, *span),
                 });
-                Axis::Bounded { lo, hi }
+                match (lo, hi) {
+                    (Side::Unbounded, Side::Unbounded) => Axis::Unbounded,
+                    (lo, hi) => Axis::Bounded { lo, hi },
+                }
+            }
+        }
+    }
+
+    /// What tiles ask of a grid that goes anywhere on some sides, but not on others.
+    fn unbounded_sides(&mut self, model: Model, grid: &Grid, typed: [&Option<Spanned<scene::AxisEnds>>; 3]) {
+        if !grid.is_unbounded() {
+            return;
+        }
+        let tile = if self.d == 2 { tile_width::<2>() } else { tile_width::<3>() };
+        for (a, axis) in grid.axes.iter().enumerate() {
+            let (place, name) = (typed[a].as_ref().map(|ends| ends.span), AXES[a]);
+            let [_, far] = grid.is_unbounded_at(a);
+            if model != Model::Smoke && grid.is_unbounded_at(a).contains(&true) {
+                self.problems
+                    .error(place, format!("`boundary.{name}` cannot be unbounded"), "this model lives in a box")
+                    .help("only model = \"smoke\" has grids that follow the fluid; use \"open\"");
+            } else if *axis == Axis::Periodic {
+                self.problems
+                    .error(place, format!("`boundary.{name}` is periodic while another axis is unbounded"), "periodic")
+                    .help("a grid that follows the smoke has no axis that repeats: use \"slip\" walls, or bound all axes");
+            } else if matches!(axis, Axis::Bounded { .. }) && !far && !grid.cells[a].is_multiple_of(tile) {
+                let n = grid.cells[a];
+                let (below, above) = (n / tile * tile, n.next_multiple_of(tile));
+                let fits = if below > 0 { format!("{below} or {above}") } else { above.to_string() };
+                let message = format!("the far side of `boundary.{name}` stands {n} cells from the near one");
+                self.problems.error(place, message, format!("not a multiple of {tile}")).help(format!(
+                    "the grid grows in tiles of {tile} cells, and a side stands between two of them: give `grid.cells` {fits} along {name}"
+                ));
             }
         }
     }
@@ -341,7 +380,14 @@ impl Resolver<'_> {
                     SubstanceEnds::Both(end) => [Some(end.clone()), Some(end.clone())],
                     SubstanceEnds::Pair(pair) => [&pair.lo, &pair.hi].map(|e| e.as_ref().map(|e| e.value.clone())),
                 };
-                for (end, given) in ends.iter_mut().zip(given) {
+                let unbounded = grid.is_unbounded_at(a);
+                for (k, (end, given)) in ends.iter_mut().zip(given).enumerate() {
+                    if given.is_some() && unbounded[k] && !unbounded[1 - k] {
+                        let side = ["lo", "hi"][k];
+                        let message = format!("`{key}.boundary.{}.{side}` on a side without bounds", AXES[a]);
+                        let place = typed[a].as_ref().map(|given| given.span);
+                        self.problems.error(place, message, "there is no side").help("name the other side only");
+                    }
                     match given {
                         Some(scene::SubstanceEnd::Insulated) => *end = End::Insulated,
                         Some(scene::SubstanceEnd::Value(value)) => *end = End::Value(value),

@@ -62,13 +62,15 @@ impl Setup {
         let cells = self.grid.cells.iter().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
         writeln!(out, "\n[grid]\ncells = [{cells}]")?;
         writeln!(out, "size = {}\norigin = {}", list(&self.grid.size), list(&self.grid.origin))?;
-        if !self.grid.is_unbounded() {
+        if self.grid.axes.iter().any(|axis| *axis != Axis::Unbounded) {
             writeln!(out, "\n[boundary]")?;
         }
         for (name, axis) in axes.iter().zip(&self.grid.axes) {
             match axis {
                 Axis::Periodic => writeln!(out, "{name} = \"periodic\"")?,
-                Axis::Unbounded => {}
+                // Without the table no axis has ends.
+                Axis::Unbounded if self.grid.axes.iter().all(|axis| *axis == Axis::Unbounded) => {}
+                Axis::Unbounded => writeln!(out, "{name} = \"unbounded\"")?,
                 Axis::Bounded { lo, hi } => writeln!(out, "{name} = {{ lo = {}, hi = {} }}", side(lo), side(hi))?,
             }
         }
@@ -91,7 +93,9 @@ impl Setup {
             target::write_smoke(out, s, guided)?;
             let ends = (0..self.dimensions()).filter(|&a| !self.grid.is_endless(a)).map(|a| {
                 let [lo, hi] = s.boundary[a].map(end);
-                format!("{} = {{ lo = {lo}, hi = {hi} }}", axes[a])
+                let sides = [format!("lo = {lo}"), format!("hi = {hi}")];
+                let bounded = sides.into_iter().zip(self.grid.is_unbounded_at(a)).filter(|(_, unbounded)| !unbounded);
+                format!("{} = {{ {} }}", axes[a], bounded.map(|(side, _)| side).collect::<Vec<_>>().join(", "))
             });
             let ends = ends.collect::<Vec<_>>().join(", ");
             if !ends.is_empty() {
@@ -345,6 +349,7 @@ fn side(side: &Side) -> String {
         Side::NoSlip(velocity) => format!("{{ moving = {} }}", list(velocity)),
         Side::Inflow(velocity) => format!("{{ inflow = {} }}", list(velocity)),
         Side::Open => "\"open\"".to_owned(),
+        Side::Unbounded => "\"unbounded\"".to_owned(),
     }
 }
 

@@ -9,11 +9,11 @@
 
 use super::number::Number;
 use super::operator::{End, Operator, wrap, zeros};
-use super::shape::{Around, Shape, Side};
+use super::shape::{Around, Shape, Side, Stand};
 use super::transfer::{Transfer, longest};
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::At;
-use crate::halo::slab_runs;
+use crate::halo::{slab_pairs, slab_runs};
 use crate::layout::{Layout, Row, SLACK};
 use crate::ops::each;
 use crate::poisson::{CellState, Domain};
@@ -80,6 +80,17 @@ impl<const D: usize, T: Number> Level<D, T> {
                 Some(given) => out.iter_mut().zip(given.row(row)).for_each(|(out, &w)| *out = weight(w)),
                 None => out.fill(T::ONE),
             });
+            if let Around::Envelope { sides, .. } = self.shape.around {
+                let weights = &mut self.operator.open[a].data;
+                for stand in sides[a].into_iter().flatten() {
+                    let factor = T::of(stand.side.weight(1.0));
+                    slab_runs(&self.shape.layout, a, stand.face.floor() as isize, |start, run| {
+                        for at in start..start + run {
+                            weights[at] = factor * given.map_or(T::ONE, |given| weight(given.data[at]));
+                        }
+                    });
+                }
+            }
             if let Around::Sides(sides) = self.shape.around {
                 let [near, far] = sides[a];
                 let weights = &mut self.operator.open[a].data;
@@ -143,9 +154,9 @@ impl<const D: usize, T: Number> Level<D, T> {
                     self.set_far_faces(&fine.operator, &fine.shape, a, sides[a][1]);
                 }
             }
-            Around::Envelope { weight } => {
+            Around::Envelope { weight, sides } => {
                 for a in 0..D {
-                    self.set_envelope(a, T::of(weight.unwrap_or(1.0)));
+                    self.set_envelope(a, T::of(weight.unwrap_or(1.0)), sides[a]);
                 }
             }
         }
@@ -166,11 +177,14 @@ impl<const D: usize, T: Number> Level<D, T> {
     pub fn set_transfer(&self, fine: &mut Level<D, T>) {
         let transfer = fine.transfer.as_mut().expect("the level above has one below");
         let (inverse, state) = (&self.operator.inverse, &self.x);
-        let (states, envelope) = (self.has_states, self.is_envelope());
+        let (states, envelope, shape) = (self.has_states, self.is_envelope(), &self.shape);
         transfer.present.par_rows(|row, present| {
             let (inverse, state) = (inverse.row(row), state.row(row));
             for x in 0..present.len() {
-                let held = states && (state[x] == T::of(AIR) || envelope && state[x] == T::of(MISSING));
+                let mut index = row.index;
+                index[0] += x as isize;
+                let missing = envelope && state[x] == T::of(MISSING) && !shape.is_behind_wall(index);
+                let held = states && (state[x] == T::of(AIR) || missing);
                 present[x] = if inverse[x] > T::ZERO || held { T::ONE } else { T::ZERO };
             }
         });
@@ -352,30 +366,50 @@ impl<const D: usize, T: Number> Level<D, T> {
         }
     }
 
-    /// Puts the envelope into the weights: faces between a cell and a missing one lead to the value zero.
-    fn set_envelope(&mut self, a: usize, weight: T) {
+    /// Puts the envelope into the weights: faces between a cell and a missing one lead to the value zero, unless a side
+    /// stands there.
+    fn set_envelope(&mut self, a: usize, weight: T, sides: [Option<Stand>; 2]) {
         let state = &self.x;
         let (missing, open) = (T::of(MISSING), T::of(OPEN));
-        let link = |s: T| if s == open { weight } else { T::ZERO };
+        let link = |s: T, weight: T| if s == open { weight } else { T::ZERO };
+        // The weight of a face that leads out of the set of cells, by its index.
+        let at = sides.map(|stand| stand.map(|stand| stand.last_face()));
+        let weights_at = [0, 1].map(|k| sides[k].map_or(T::ZERO, |stand| T::of(stand.weight(k == 1))));
+        let out = |face: isize, upper: bool| {
+            if at[upper as usize] == Some(face) { weights_at[upper as usize] } else { weight }
+        };
         self.operator.open[a].par_rows(|row, faces| {
             let mut pad = Pad::default();
             let (low, high) = (state.down(row, a, &mut pad), state.row(row));
             for x in 0..faces.len() {
+                let face = row.index[a] + if a == 0 { x as isize } else { 0 };
                 if low[x] == missing {
-                    faces[x] = link(high[x]);
+                    faces[x] = link(high[x], out(face, false));
                 } else if high[x] == missing {
-                    faces[x] = link(low[x]);
+                    faces[x] = link(low[x], out(face, true));
                 }
             }
         });
+        let layout = &self.shape.layout;
         let weights = &mut self.operator.open[a];
-        if self.shape.layout.as_tiles().is_some() {
-            // Upper faces of tiles with no tile behind them are read from the background.
-            let tile = self.shape.layout.cells()[0].pow(D as u32);
+        if layout.as_tiles().is_some() {
+            // Upper faces of tiles with no tile behind them are read from the background, or from ghost tiles.
+            let tile = layout.cells()[0].pow(D as u32);
             weights.data_mut()[SLACK..][..tile].fill(weight);
+            if let (Some(face), true) = (at[1], layout.end(a) != isize::MAX) {
+                let data = weights.data_mut();
+                if face == layout.end(a) {
+                    slab_pairs(layout, a, face, face - 1, |start, below, run| {
+                        for k in 0..run {
+                            data[start + k] = link(state.data[below + k], weights_at[1]);
+                        }
+                    });
+                }
+            }
         } else {
-            let below = self.shape.layout.stride()[a];
-            lines(&self.shape.layout, a, |_, _, last| weights.data[last] = link(state.data[last - below]));
+            let below = layout.stride()[a];
+            let last_weight = out(layout.cells()[a] as isize, true);
+            lines(layout, a, |_, _, last| weights.data[last] = link(state.data[last - below], last_weight));
         }
     }
 
@@ -402,7 +436,7 @@ impl<const D: usize, T: Number> Level<D, T> {
                 // The ends of a row are not made for being one cell.
                 uniform[0] = T::ONE;
             }
-            if let Around::Envelope { weight: None } = shape.around {
+            if let Around::Envelope { weight: None, .. } = shape.around {
                 hold_last_cells(row, inverse);
             }
             if states {
@@ -505,7 +539,37 @@ fn lines<const D: usize>(layout: &Layout<D>, a: usize, mut f: impl FnMut([isize;
 
 /// What counts in the interpolation around a level: not what is behind walls, but what is held at zero.
 fn set_present_outside<const D: usize, T: Number>(shape: &Shape<D>, present: &mut Field<D, T>) {
-    let Around::Sides(sides) = shape.around else { return present.fill(T::ONE) };
+    let sides = match shape.around {
+        Around::Sides(sides) => sides,
+        Around::Envelope { sides, .. } => {
+            present.fill(T::ONE);
+            if let Some(tiles) = shape.layout.as_tiles() {
+                let walls: [[bool; 2]; D] = sides.map(|pair| pair.map(|s| s.is_some_and(|s| s.side == Side::Wall)));
+                for a in 0..D {
+                    for upper in [false, true] {
+                        for &slot in tiles.behind(a, upper).iter().filter(|_| walls[a][upper as usize]) {
+                            let tile = shape.layout.cells()[0].pow(D as u32);
+                            present.data_mut()[SLACK + slot as usize * tile..][..tile].fill(T::ZERO);
+                        }
+                    }
+                }
+            } else {
+                for a in 0..D {
+                    for (k, ghost) in [-1, shape.layout.cells()[a] as isize].into_iter().enumerate() {
+                        let wall = sides[a][k].is_some_and(|s| {
+                            s.side == Side::Wall && s.last_face() == if k == 0 { 0 } else { ghost }
+                        });
+                        if wall {
+                            slab_runs(&shape.layout, a, ghost, |start, run| {
+                                present.data[start..start + run].fill(T::ZERO)
+                            });
+                        }
+                    }
+                }
+            }
+            return;
+        }
+    };
     // Walls last: behind a corner of both kinds the wall has the say, as it has along its own axis.
     for wall in [false, true] {
         for a in 0..D {
