@@ -481,7 +481,8 @@ pub(crate) fn slab_pairs<const D: usize>(
         if slot(i) == 0 {
             continue;
         }
-        let start = |i: isize| layout.in_slot(slot(i), std::array::from_fn(|b| if b == a { i.rem_euclid(width) } else { 0 }));
+        let start =
+            |i: isize| layout.in_slot(slot(i), std::array::from_fn(|b| if b == a { i.rem_euclid(width) } else { 0 }));
         let (here, there) = (start(i), start(other));
         for r in 0..repeats {
             f(here + r * run * width as usize, there + r * run * width as usize, run);

@@ -15,14 +15,14 @@
 //! let mut sim = StableFluids::new(grid, Options::default())?;
 //! let mut smoke = Substance::new(&grid, "smoke")?;
 //! smoke.field.set_from(&grid, |p| if (p[0] - 0.5).hypot(p[1] - 0.3) < 0.1 { 1.0 } else { 0.0 });
-//! sim.substances.push(smoke);
-//! sim.forces.push(Box::new(Buoyancy { substance: 0, strength: 5.0, ambient: 0.0 }));
+//! sim.flow.substances.push(smoke);
+//! sim.flow.forces.push(Box::new(Buoyancy { substance: 0, strength: 5.0, ambient: 0.0 }));
 //!
 //! for _ in 0..20 {
 //!     let report = sim.step(1.0 / 30.0)?;
 //!     assert!(report.relative_divergence < 1e-5);
 //! }
-//! assert!(sim.substances[0].field.get([32, 40]) > 0.1, "the smoke has risen");
+//! assert!(sim.flow.substances[0].field.get([32, 40]) > 0.1, "the smoke has risen");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -30,7 +30,7 @@
 //! method, written by hand:
 //!
 //! ```
-//! use squall_core::advect::{Advection, Flow, Scratch, advect};
+//! use squall_core::advect::{Advection, Flow, MapScratch, advect_mapped};
 //! use squall_core::{At, Field, Grid, VectorField, poisson, project, sample::Isa, trace::Tracer};
 //!
 //! let grid = Grid::<2>::periodic([64, 64]);
@@ -39,13 +39,13 @@
 //! let mut faces: VectorField<2> = [new(At::Face(0)), new(At::Face(1))];
 //! let (mut q, mut spare) = (new(At::Center), new(At::Center));
 //! let mut solver = poisson::plan(poisson::Problem::of(&grid)).build_for(&grid).unwrap();
-//! let mut scratch = Scratch::new(&q, Advection::MacCormack, 2).unwrap();
+//! let mut scratch = MapScratch::new(q.layout(), Advection::MacCormack).unwrap();
 //! u[0].set_from(&grid, |p| (6.28 * p[1]).sin());
 //!
 //! for _ in 0..10 {
 //!     let flow = Flow { grid: &grid, velocity: &faces, tracer: Tracer::Rk2, isa: Isa::best() };
 //!     let [ux, uy] = &mut u;
-//!     advect(Advection::MacCormack, flow, 0.02, &mut [ux, uy], &mut scratch); //        move
+//!     advect_mapped(Advection::MacCormack, flow, 0.02, &mut [ux, uy], &mut [], None, &mut scratch); // move
 //!     u[1].par_rows(|_, v| v.iter_mut().for_each(|v| *v += 0.02 * 0.1)); //              push
 //!     project::project(&grid, &mut u, &mut faces, &mut q, &mut *solver, &mut spare); //  make incompressible
 //! }

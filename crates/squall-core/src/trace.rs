@@ -47,6 +47,8 @@ pub(crate) struct Work<const D: usize> {
     pub d: [Lanes; D],
     /// Velocities.
     k: [Lanes; D],
+    /// The displacements that the velocities at the start alone would give.
+    pub start: [Lanes; D],
     /// Cells and fractions for centred values, and for values on the faces across each axis.
     pub center: [AxisLanes; D],
     face: [AxisLanes; D],
@@ -60,6 +62,7 @@ impl<const D: usize> Work<D> {
         Work {
             d: [[0.0; CHUNK]; D],
             k: [[0.0; CHUNK]; D],
+            start: [[0.0; CHUNK]; D],
             center: each(|_| AxisLanes::new()),
             face: each(|_| AxisLanes::new()),
             places: Places::new(),
@@ -106,6 +109,11 @@ impl<'a, const D: usize> Paths<'a, D> {
     #[inline(always)]
     pub fn displacement(&self, row: Row<'_, D>, chunk: Chunk<D>, work: &mut Work<D>) {
         self.at_centers(row, chunk, work);
+        for a in 0..D {
+            for l in 0..chunk.lanes {
+                work.start[a][l] = self.scale[a] * work.k[a][l];
+            }
+        }
         match self.tracer {
             Tracer::Rk2 | Tracer::Auto => {
                 self.move_by(0.5, chunk, work);
@@ -162,7 +170,7 @@ impl<'a, const D: usize> Paths<'a, D> {
     /// `k` = velocities at the points displaced by `d`.
     #[inline(always)]
     fn sample(&self, chunk: Chunk<D>, work: &mut Work<D>) {
-        let Work { d, k, center, face, places, windows } = work;
+        let Work { d, k, center, face, places, windows, .. } = work;
         let staggered = self.u[0].at() == At::Face(0);
         let on_tiles = !self.reach.is_empty();
         let (rules, layout) =

@@ -124,7 +124,12 @@ pub(super) fn correct<const D: usize>(
     let mut refs: smallvec::SmallVec<[&mut Field<D>; 6]> = moved.iter_mut().chain(rooms.iter_mut()).collect();
     rows::for_each_run(&mut refs, bench(pool), |bench, row, out| {
         if row.on_tiles() {
-            bench.windows.enter(row, back.margin(row), back.rules, compensated.iter().chain(fields.iter().map(|f| &**f)));
+            bench.windows.enter(
+                row,
+                back.margin(row),
+                back.rules,
+                compensated.iter().chain(fields.iter().map(|f| &**f)),
+            );
         }
         let (out, rooms) = out.split_at_mut(fields.len());
         back.isa.run(CorrectRun { back, fields, compensated, exact, bench, row, out, rooms, clipped });

@@ -71,7 +71,9 @@ impl Clipped {
     /// Whether anything may reach this row.
     fn near<const D: usize>(&self, row: Row<'_, D>) -> bool {
         if let Some(around) = row.around() {
-            return around.iter().any(|&slot| slot != 0 && self.marks.get(slot as usize - 1).is_some_and(|m| m.load(Relaxed)));
+            return around
+                .iter()
+                .any(|&slot| slot != 0 && self.marks.get(slot as usize - 1).is_some_and(|m| m.load(Relaxed)));
         }
         let reach = REACH as isize;
         let side = 2 * REACH + 1;

@@ -125,9 +125,13 @@ fn trace_both<const D: usize>(
     forth: &mut [Field<D>],
 ) -> Option<f64> {
     let too_far = reach(flow.velocity, (dt.abs() / flow.grid.min_spacing()) as Real, margins);
-    trace(&flow, dt, margins, pool, back);
-    if scheme == Advection::MacCormack {
-        trace(&flow, -dt, margins, pool, forth);
+    match (scheme, flow.tracer) {
+        (Advection::MacCormack, Tracer::Rk2) => trace(&flow, dt, margins, pool, back, forth),
+        (Advection::MacCormack, _) => {
+            trace(&flow, dt, margins, pool, back, &mut []);
+            trace(&flow, -dt, margins, pool, forth, &mut []);
+        }
+        _ => trace(&flow, dt, margins, pool, back, &mut []),
     }
     too_far
 }
@@ -230,10 +234,21 @@ fn finish<const D: usize>(values: &mut [Field<D>], like: &[&mut Field<D>], conse
     }
 }
 
-/// Leaves in `d` the displacements of all cell centres, ghosts filled.
-fn trace<const D: usize>(flow: &Flow<D>, dt: f64, margins: &[u8], pool: &Pool<Work<D>>, d: &mut [Field<D>]) {
+/// Leaves in `back` the displacements of all cell centres, and in `forth`, if there are fields, those the other way; ghosts
+/// filled.
+///
+/// By the midpoint rule the way back is `-dt u + dt^2/2 (u grad) u` and the way forth `dt u + dt^2/2 (u grad) u`, both up to the
+/// error of the rule: so the one is the other plus `2 dt u`, and needs no tracing of its own.
+fn trace<const D: usize>(
+    flow: &Flow<D>,
+    dt: f64,
+    margins: &[u8],
+    pool: &Pool<Work<D>>,
+    back: &mut [Field<D>],
+    forth: &mut [Field<D>],
+) {
     let paths = Paths::new(flow.velocity, flow.grid, dt, flow.tracer, flow.isa, margins);
-    let mut out: smallvec::SmallVec<[&mut Field<D>; 3]> = d.iter_mut().collect();
+    let mut out: smallvec::SmallVec<[&mut Field<D>; 6]> = back.iter_mut().chain(forth.iter_mut()).collect();
     let work = || {
         let mut work = pool.take(Work::new);
         work.windows.leave();
@@ -244,9 +259,11 @@ fn trace<const D: usize>(flow: &Flow<D>, dt: f64, margins: &[u8], pool: &Pool<Wo
         paths.isa.run(TraceRun { paths: &paths, work, row, out });
     });
     drop(out);
-    for (a, d) in d.iter_mut().enumerate() {
-        d.relabel(At::Center, displacement_ends(flow.velocity, flow.grid, a, dt));
-        d.fill_halo();
+    for (d, dt) in [(back, dt), (forth, -dt)] {
+        for (a, d) in d.iter_mut().enumerate() {
+            d.relabel(At::Center, displacement_ends(flow.velocity, flow.grid, a, dt));
+            d.fill_halo();
+        }
     }
 }
 
@@ -273,8 +290,16 @@ impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
         let TraceRun { paths, work, row, out } = self;
         for chunk in chunks(row, out[0].len(), work.windows.margin) {
             paths.displacement(row, chunk, work);
+            let (back, forth) = out.split_at_mut(D);
             for a in 0..D {
-                chunk.store(&work.d[a], out[a]);
+                chunk.store(&work.d[a], back[a]);
+            }
+            for (a, forth) in forth.iter_mut().enumerate() {
+                let forth = &mut forth[chunk.x..][..chunk.len];
+                let (d, start) = (&work.d[a][..chunk.len], &work.start[a][..chunk.len]);
+                for l in 0..forth.len() {
+                    forth[l] = d[l] - 2.0 * start[l];
+                }
             }
         }
     }

@@ -222,9 +222,9 @@ pub fn add_change<const D: usize>(
     });
     for a in 0..D {
         // Beyond an end as beside it; nothing changes where no tile is.
-        let ends = faces[a].ends().map(|ends| {
-            ends.map(|end| if matches!(end, End::Outside(_)) { End::Outside(0.0) } else { End::Flat })
-        });
+        let ends = faces[a]
+            .ends()
+            .map(|ends| ends.map(|end| if matches!(end, End::Outside(_)) { End::Outside(0.0) } else { End::Flat }));
         centered[a].relabel(At::Center, ends);
         centered[a].fill_halo();
         faces[a].add_face_means(&centered[a], a);

@@ -48,7 +48,9 @@ impl<const D: usize> Confinement<D> {
             return;
         }
         // What is lost of the magnitude beyond the ends is not looked at.
-        let field = || Field::on(layout, At::Center, grid.flat_ends(0.0)).unwrap_or_else(|e| panic!("vorticity confinement: {e}"));
+        let field = || {
+            Field::on(layout, At::Center, grid.flat_ends(0.0)).unwrap_or_else(|e| panic!("vorticity confinement: {e}"))
+        };
         self.vorticity = (0..components::<D>() + 1).map(|_| field()).collect();
     }
 }

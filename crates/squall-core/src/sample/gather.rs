@@ -145,28 +145,6 @@ pub(crate) fn gather<const D: usize>(isa: Isa, from: Corners<D>, places: &Places
     }
 }
 
-/// `value[l]`, limited to the range of the corners around the `l`-th point. NaN stays NaN, to be found.
-pub(crate) fn limit<const D: usize>(isa: Isa, from: Corners<D>, places: &Places, value: &mut Lanes) {
-    from.check(places);
-    match isa {
-        Isa::Portable => {
-            for (l, &base) in places.get().iter().enumerate() {
-                let (mut lo, mut hi) = (Real::INFINITY, Real::NEG_INFINITY);
-                for r in 0..1 << (D - 1) {
-                    let at = base as usize + from.line(r);
-                    let (a, b) = (from.data[at], from.data[at + 1]);
-                    lo = min(min(a, b), lo);
-                    hi = max(max(a, b), hi);
-                }
-                value[l] = min(hi, max(lo, value[l]));
-            }
-        }
-        // SAFETY: the machine has AVX2, and `check` has bounded every read.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(_) => unsafe { avx2::limit(from, places, value) },
-    }
-}
-
 /// `value[l]` = the field at the `l`-th point, and `lo[l]`, `hi[l]` = the range of the corners of another field around it.
 pub(crate) fn gather_within<const D: usize>(
     isa: Isa,
@@ -356,26 +334,6 @@ mod avx2 {
                 _mm256_storeu_ps(value[g..g + 8].as_mut_ptr(), line[0]);
                 _mm256_storeu_ps(low[g..g + 8].as_mut_ptr(), lo);
                 _mm256_storeu_ps(high[g..g + 8].as_mut_ptr(), hi);
-            }
-        }
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub unsafe fn limit<const D: usize>(from: Corners<D>, places: &Places, value: &mut Lanes) {
-        let shifts: [usize; MAX_LINES] = std::array::from_fn(|r| from.line(r));
-        for (g, base) in places.get().chunks_exact(8).enumerate().map(|(g, b)| (8 * g, b)) {
-            // SAFETY: the caller has checked every base.
-            unsafe {
-                let fetch = Fetch::of(base);
-                let (mut lo, mut hi) = (_mm256_set1_ps(Real::INFINITY), _mm256_set1_ps(Real::NEG_INFINITY));
-                for shift in shifts.iter().take(1 << (D - 1)) {
-                    let (a, b) = fetch.pairs(from.data.as_ptr(), *shift);
-                    lo = _mm256_min_ps(_mm256_min_ps(a, b), lo);
-                    hi = _mm256_max_ps(_mm256_max_ps(a, b), hi);
-                }
-                let v = _mm256_loadu_ps(value[g..g + 8].as_ptr());
-                let v = _mm256_min_ps(hi, _mm256_max_ps(lo, v));
-                _mm256_storeu_ps(value[g..g + 8].as_mut_ptr(), v);
             }
         }
     }

@@ -7,7 +7,7 @@
 mod gather;
 mod window;
 
-pub(crate) use gather::{Corners, Places, gather, gather_within, limit, max, min};
+pub(crate) use gather::{Corners, Places, gather, gather_within, max, min};
 pub use gather::{Isa, Kernel};
 pub(crate) use window::{Windows, reach};
 

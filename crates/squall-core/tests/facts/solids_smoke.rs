@@ -1,7 +1,7 @@
 //! Smoke near solids.
 
 use crate::common::around::*;
-use squall_core::advect::{Advection, Flow, Scratch, advect};
+use squall_core::advect::{Advection, Flow, MapScratch, advect_mapped};
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::sample::Isa;
 use squall_core::solid::*;
@@ -105,13 +105,13 @@ fn density_at_the_wall(fill: bool) -> f32 {
     smoke.fill(1.0);
     solids.clear_inside(&mut smoke, 0.0);
     let u = faces(&grid, |a, _| [normal[1], -normal[0]][a]);
-    let mut scratch = Scratch::new(&smoke, Advection::SemiLagrangian, 1).unwrap();
+    let mut scratch = MapScratch::new(smoke.layout(), Advection::SemiLagrangian).unwrap();
     for _ in 0..40 {
         if fill {
             solids.fill_inside(&grid, &mut smoke, 0.0);
         }
         let flow = Flow { grid: &grid, velocity: &u, tracer: Tracer::Rk2, isa: Isa::best() };
-        advect(Advection::SemiLagrangian, flow, 0.7 * h, &mut [&mut smoke], &mut scratch);
+        advect_mapped(Advection::SemiLagrangian, flow, 0.7 * h, &mut [&mut smoke], &mut [], None, &mut scratch);
         solids.clear_inside(&mut smoke, 0.0);
     }
     let outside =

@@ -206,10 +206,8 @@ fn multigrid_converges_quickly_on_ragged_tiles_above_a_floor_and_in_a_corner() {
     let open = Axis::Bounded { lo: Side::Slip, hi: Side::Unbounded };
     for axes in [[Axis::Unbounded, open, Axis::Unbounded], [open, open, open]] {
         let grid = Grid::<3> { axes, ..Grid::periodic([16; 3]) };
-        let coords: Vec<[i32; 3]> = (0..64)
-            .map(|n| [n % 4, n / 4 % 4, n / 16])
-            .filter(|c| c[1] == 0 || random.next() > 0.2)
-            .collect();
+        let coords: Vec<[i32; 3]> =
+            (0..64).map(|n| [n % 4, n / 4 % 4, n / 16]).filter(|c| c[1] == 0 || random.next() > 0.2).collect();
         let layout = Layout::tiles_within(coords, grid.tile_bounds());
         let mut rhs = Field::on(&layout, At::Center, grid.pressure_ends()).unwrap();
         rhs.par_rows(|row, out| {

@@ -74,6 +74,7 @@ impl<const D: usize> Scene<D> {
                 End::Flat => Behind::Wall,
                 // A face on the end lies one cell behind the last unknown, others half a cell.
                 End::Value(_) => Behind::Value(if self.own == Some(a) { 1.0 } else { 2.0 }),
+                End::Outside(_) => Behind::Nothing,
             },
             Ends::Unbounded(_) => Behind::Nothing,
         }

@@ -13,7 +13,7 @@ const H: f64 = 0.1;
 fn with_values<const D: usize>(ends: [Ends; D]) -> [Ends; D] {
     let mut value = -0.7;
     let mut changed = |end| match end {
-        End::Flat => End::Flat,
+        End::Flat | End::Outside(_) => end,
         End::Value(_) => {
             value += 0.4;
             End::Value(value as f32)
@@ -30,7 +30,7 @@ fn value_at(ends: Ends, step: isize) -> f64 {
     let Ends::Bounded { lo, hi } = ends else { unreachable!("only bounded axes have values") };
     match if step < 0 { lo } else { hi } {
         End::Value(b) => b as f64,
-        End::Flat => unreachable!("flat ends have none"),
+        End::Flat | End::Outside(_) => unreachable!("other ends have none"),
     }
 }
 

@@ -135,8 +135,7 @@ fn start<const D: usize>(
         flow.cover(grid.cells.map(|n| 0..n as isize))?;
     }
     let unbounded = setup.grid.is_unbounded();
-    let inside =
-        |index: [isize; D]| !unbounded || (0..D).all(|a| index[a] >= 0 && index[a] < grid.cells[a] as isize);
+    let inside = |index: [isize; D]| !unbounded || (0..D).all(|a| index[a] >= 0 && index[a] < grid.cells[a] as isize);
     for (s, substance) in setup.substances.iter().zip(&mut flow.substances).filter(|(s, _)| something(&s.initial)) {
         fill_row(&mut substance.field, grid, &s.initial, noises, inside);
         substance.field.fill_halo();

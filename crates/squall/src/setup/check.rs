@@ -140,9 +140,7 @@ fn useless_forces(setup: &Setup, file: &scene::SceneFile, problems: &mut Problem
     // In a box that is walled along every axis of the force, pressure balances it at once.
     let walled = |a: usize| match &setup.grid.axes[a] {
         Axis::Periodic | Axis::Unbounded => false,
-        Axis::Bounded { lo, hi } => {
-            [lo, hi].iter().all(|side| !matches!(side, Side::Open | Side::Unbounded))
-        }
+        Axis::Bounded { lo, hi } => [lo, hi].iter().all(|side| !matches!(side, Side::Open | Side::Unbounded)),
     };
     let typed = file.force.iter().flat_map(|list| &list.value);
     for (i, (force, typed)) in setup.forces.iter().zip(typed).enumerate() {

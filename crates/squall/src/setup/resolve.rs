@@ -245,7 +245,9 @@ impl Resolver<'_> {
             } else if *axis == Axis::Periodic {
                 self.problems
                     .error(place, format!("`boundary.{name}` is periodic while another axis is unbounded"), "periodic")
-                    .help("a grid that follows the smoke has no axis that repeats: use \"slip\" walls, or bound all axes");
+                    .help(
+                        "a grid that follows the smoke has no axis that repeats: use \"slip\" walls, or bound all axes",
+                    );
             } else if matches!(axis, Axis::Bounded { .. }) && !far && !grid.cells[a].is_multiple_of(tile) {
                 let n = grid.cells[a];
                 let (below, above) = (n / tile * tile, n.next_multiple_of(tile));

@@ -556,9 +556,8 @@ fn set_present_outside<const D: usize, T: Number>(shape: &Shape<D>, present: &mu
             } else {
                 for a in 0..D {
                     for (k, ghost) in [-1, shape.layout.cells()[a] as isize].into_iter().enumerate() {
-                        let wall = sides[a][k].is_some_and(|s| {
-                            s.side == Side::Wall && s.last_face() == if k == 0 { 0 } else { ghost }
-                        });
+                        let wall = sides[a][k]
+                            .is_some_and(|s| s.side == Side::Wall && s.last_face() == if k == 0 { 0 } else { ghost });
                         if wall {
                             slab_runs(&shape.layout, a, ghost, |start, run| {
                                 present.data[start..start + run].fill(T::ZERO)
