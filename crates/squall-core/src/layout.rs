@@ -359,6 +359,34 @@ impl<const D: usize> Layout<D> {
     }
 }
 
+/// Looks up cells one after the other. On tiles it remembers the last tile, so that cells near the last one are found without
+/// a search.
+pub(crate) struct Cursor<'a, const D: usize> {
+    layout: &'a Layout<D>,
+    tile: [i32; D],
+    slot: u32,
+}
+
+impl<const D: usize> Layout<D> {
+    pub(crate) fn cursor(&self) -> Cursor<'_, D> {
+        Cursor { layout: self, tile: [i32::MAX; D], slot: 0 }
+    }
+}
+
+impl<const D: usize> Cursor<'_, D> {
+    /// [`Layout::offset`].
+    #[inline]
+    pub fn offset(&mut self, index: [isize; D]) -> usize {
+        let Some(tiles) = self.layout.as_tiles() else { return self.layout.offset(index) };
+        let width = tile_width::<D>() as isize;
+        let tile = index.map(|i| i.div_euclid(width) as i32);
+        if tile != self.tile {
+            (self.tile, self.slot) = (tile, tiles.slot(tile));
+        }
+        self.layout.in_slot(self.slot, index.map(|i| i.rem_euclid(width)))
+    }
+}
+
 impl<const D: usize> Tiles<D> {
     fn new(coords: impl IntoIterator<Item = [i32; D]>, bounds: Bounds<D>) -> Self {
         let sorted = |coords: Vec<[i32; D]>| -> (Vec<u64>, Vec<[i32; D]>) {

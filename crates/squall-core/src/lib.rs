@@ -103,6 +103,7 @@ pub mod snapshot;
 pub mod solid;
 pub mod texture;
 pub mod trace;
+pub mod visit;
 pub mod volume;
 
 /// The number type of fields. Time, sums and norms are `f64`.

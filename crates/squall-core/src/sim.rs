@@ -99,9 +99,6 @@ pub struct MatchReport {
     pub smokes: Vec<(String, Metrics)>,
 }
 
-/// More numbers than that are no list.
-const LONGEST_LIST: u64 = 1 << 26;
-
 /// Reads or writes the state of a simulation.
 pub trait StateVisitor {
     /// A whole number.
@@ -110,19 +107,6 @@ pub trait StateVisitor {
     fn real(&mut self, name: &str, value: &mut f64);
     /// An array of fixed length.
     fn array(&mut self, name: &str, values: &mut [f32]);
-
-    /// Whole numbers, as many as there are.
-    fn list(&mut self, name: &str, values: &mut Vec<i32>) {
-        let mut count = values.len() as u64;
-        self.integer(name, &mut count);
-        // A damaged file must not take all memory.
-        values.resize(count.min(LONGEST_LIST) as usize, 0);
-        for value in values {
-            let mut bits = u64::from(*value as u32);
-            self.integer(name, &mut bits);
-            *value = bits as u32 as i32;
-        }
-    }
 }
 
 /// Why a step could not be made. The state is then no longer to be used.

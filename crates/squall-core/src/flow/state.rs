@@ -13,6 +13,7 @@ use crate::ops;
 use crate::project::Projected;
 use crate::report::{Stage, StepReport, Timings};
 use crate::sim::{FieldInfo, NotFinite, StateVisitor, StepError};
+use crate::visit::visit_list;
 use crate::volume::{BLOCK, BLOCK_CELLS, Volume};
 
 /// The time over which forces are tried at the start, to learn how fast they will be, in seconds.
@@ -191,6 +192,7 @@ impl<const D: usize> Flow<D> {
             return;
         }
         let cells = self.grid.cells;
+        let (mut near, mut next) = (self.layout.cursor(), self.layout.cursor());
         for r in 0..cells[1..].iter().product::<usize>() {
             let mut index = [0isize; D];
             let mut rest = r;
@@ -200,11 +202,11 @@ impl<const D: usize> Flow<D> {
             }
             for x in 0..cells[0] {
                 index[0] = x as isize;
-                let here = field.get_signed(index);
+                let here = field.data[near.offset(index)];
                 out.push(own.map_or(here, |a| {
-                    let mut next = index;
-                    next[a] += 1;
-                    0.5 * (here + field.get_signed(next))
+                    let mut beside = index;
+                    beside[a] += 1;
+                    0.5 * (here + field.data[next.offset(beside)])
                 }));
             }
         }
@@ -290,15 +292,15 @@ impl<const D: usize> Flow<D> {
     fn visit_tiles(&mut self, visitor: &mut dyn StateVisitor) {
         let (Some(tiles), Some(following)) = (self.layout.as_tiles(), &mut self.following) else { return };
         let mut coords: Vec<i32> = tiles.coords().iter().flatten().copied().collect();
-        let mut ages: Vec<i32> = following.ages.iter().map(|&a| a.into()).collect();
-        visitor.list("tile_coords", &mut coords);
-        visitor.list("tile_ages", &mut ages);
+        let mut ages = following.ages.clone();
+        visit_list(visitor, "tile_coords", &mut coords);
+        visit_list(visitor, "tile_ages", &mut ages);
         let restored: Vec<[i32; D]> = coords.chunks_exact(D).map(|c| std::array::from_fn(|a| c[a])).collect();
         if restored != tiles.coords() && !restored.is_empty() {
             self.move_to(restored).expect("memory for the tiles");
         }
         if let Some(following) = &mut self.following {
-            following.ages = ages.iter().map(|&a| a as u8).collect();
+            following.ages = ages;
         }
     }
 }

@@ -1,0 +1,112 @@
+//! Lists of any length and type in the state that is saved: cell types, particle numbers, places of tiles.
+
+use crate::sim::StateVisitor;
+
+/// Longer lists than that are damage.
+const LONGEST: u64 = 1 << 32;
+
+/// A number that a list in the state can be made of.
+pub trait Plain: Copy + Default {
+    /// How many 32-bit words it takes.
+    const WORDS: usize;
+    /// Its bits, the low word first.
+    fn to_bits(self) -> u64;
+    /// The number with these bits.
+    fn from_bits(bits: u64) -> Self;
+}
+
+macro_rules! plain {
+    ($($kind:ty: $words:literal, $to:expr, $from:expr;)*) => {
+        $(impl Plain for $kind {
+            const WORDS: usize = $words;
+            fn to_bits(self) -> u64 {
+                let to: fn($kind) -> u64 = $to;
+                to(self)
+            }
+            fn from_bits(bits: u64) -> Self {
+                let from: fn(u64) -> $kind = $from;
+                from(bits)
+            }
+        })*
+    };
+}
+plain! {
+    u8: 1, |v| v.into(), |b| b as u8;
+    u32: 1, |v| v.into(), |b| b as u32;
+    i32: 1, |v| (v as u32).into(), |b| b as u32 as i32;
+    f32: 1, |v| v.to_bits().into(), |b| f32::from_bits(b as u32);
+    u64: 2, |v| v, |b| b;
+    f64: 2, |v| v.to_bits(), f64::from_bits;
+}
+
+/// Shows a list to the visitor: its length, and its numbers as the words of one array. Restoring makes the list as long as it
+/// was.
+pub fn visit_list<T: Plain>(visitor: &mut dyn StateVisitor, name: &str, values: &mut Vec<T>) {
+    let mut count = values.len() as u64;
+    visitor.integer(name, &mut count);
+    // A damaged file must not take all memory: without room the list stays as it is, and the array is of the wrong length.
+    let count = count.min(LONGEST) as usize;
+    let mut words: Vec<f32> = Vec::new();
+    let room = words.try_reserve_exact(count.saturating_mul(T::WORDS)).is_ok();
+    if room && values.try_reserve_exact(count.saturating_sub(values.len())).is_ok() {
+        values.resize(count, T::default());
+    }
+    for value in values.iter() {
+        let bits = value.to_bits();
+        words.extend((0..T::WORDS).map(|w| f32::from_bits((bits >> (32 * w)) as u32)));
+    }
+    visitor.array(name, &mut words);
+    for (value, words) in values.iter_mut().zip(words.chunks_exact(T::WORDS)) {
+        let bits = words.iter().rev().fold(0, |bits: u64, word| bits.wrapping_shl(32) | u64::from(word.to_bits()));
+        *value = T::from_bits(bits);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps what it sees, or puts it back.
+    #[derive(Default)]
+    struct Tape {
+        integers: Vec<u64>,
+        words: Vec<Vec<u32>>,
+        restoring: bool,
+    }
+
+    impl StateVisitor for Tape {
+        fn integer(&mut self, _: &str, value: &mut u64) {
+            if self.restoring { *value = self.integers.remove(0) } else { self.integers.push(*value) }
+        }
+        fn real(&mut self, _: &str, _: &mut f64) {}
+        fn array(&mut self, _: &str, values: &mut [f32]) {
+            if self.restoring {
+                let words = self.words.remove(0);
+                values.iter_mut().zip(words).for_each(|(v, w)| *v = f32::from_bits(w));
+            } else {
+                self.words.push(values.iter().map(|v| v.to_bits()).collect());
+            }
+        }
+    }
+
+    fn comes_back<T: Plain + PartialEq + std::fmt::Debug>(values: &[T]) {
+        let mut tape = Tape::default();
+        visit_list(&mut tape, "list", &mut values.to_vec());
+        tape.restoring = true;
+        let mut restored = vec![T::default(); 2];
+        visit_list(&mut tape, "list", &mut restored);
+        assert_eq!(restored, values);
+    }
+
+    #[test]
+    fn lists_of_every_type_and_length_come_back_to_the_bit() {
+        comes_back::<u8>(&[0, 1, 255]);
+        comes_back::<i32>(&[-1, i32::MIN, i32::MAX]);
+        // Bits that are no number as `f32`.
+        comes_back::<u32>(&[0x7f80_0001, 0xffff_ffff, 7]);
+        comes_back::<u64>(&[u64::MAX, 1 << 40, 0x7f80_0001_ff80_0001]);
+        comes_back::<f32>(&[-0.0, f32::INFINITY]);
+        comes_back::<f64>(&[1e-300, -2.5]);
+        comes_back::<u64>(&[]);
+    }
+}
