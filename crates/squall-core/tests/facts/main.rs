@@ -6,6 +6,7 @@ mod common;
 
 mod confinement;
 mod conservation;
+mod faults;
 mod flows;
 mod karman;
 mod ledger;
@@ -24,3 +25,4 @@ mod target;
 mod texture;
 mod tiles;
 mod transport;
+mod viscous;
