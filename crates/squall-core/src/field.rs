@@ -14,8 +14,21 @@ pub struct OutOfMemory {
     pub bytes: usize,
 }
 
-fn out_of_memory<const D: usize, T>(layout: &Layout<D>) -> OutOfMemory {
-    OutOfMemory { cells: vec![layout.cell_count()], bytes: layout.storage() * size_of::<T>() }
+/// A field of more values than this is refused.
+const MOST_VALUES: usize = i32::MAX as usize;
+
+/// Memory for all values of a layout, made from what there was.
+fn room<const D: usize, T: Copy>(mut data: Vec<T>, layout: &Layout<D>, value: T) -> Result<Vec<T>, OutOfMemory> {
+    let out_of_memory =
+        || OutOfMemory { cells: vec![layout.cell_count()], bytes: layout.storage().saturating_mul(size_of::<T>()) };
+    data.clear();
+    // Places are found by 32-bit numbers.
+    if layout.storage() > MOST_VALUES {
+        return Err(out_of_memory());
+    }
+    data.try_reserve_exact(layout.storage()).map_err(|_| out_of_memory())?;
+    data.resize(layout.storage(), value);
+    Ok(data)
 }
 
 /// Room for the copy of one row of a tile.
@@ -52,9 +65,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     /// A field of zeros on a box or on tiles.
     pub fn on(layout: &Layout<D>, at: At, ends: [Ends; D]) -> Result<Self, OutOfMemory> {
         let layout = layout.clone();
-        let mut data = Vec::new();
-        data.try_reserve_exact(layout.storage()).map_err(|_| out_of_memory::<D, T>(&layout))?;
-        data.resize(layout.storage(), T::default());
+        let data = room(Vec::new(), &layout, T::default())?;
         Ok(Field { layout, at, ends, ghosts_filled: false, data })
     }
 
@@ -245,9 +256,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         let (Some(old), Some(new)) = (self.layout.as_tiles(), layout.as_tiles()) else {
             panic!("only fields on tiles move");
         };
-        let mut data = Vec::new();
-        data.try_reserve_exact(layout.storage()).map_err(|_| out_of_memory::<D, T>(layout))?;
-        data.resize(layout.storage(), fresh);
+        let mut data = room(Vec::new(), layout, fresh)?;
         let tile = layout.cell_count() / new.coords().len();
         data[SLACK..][..tile].copy_from_slice(&self.data[SLACK..][..tile]);
         for slot in 1..new.slots() {
@@ -266,9 +275,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
 
     /// Becomes a field of zeros on another layout; for scratch.
     pub fn reset_on(&mut self, layout: &Layout<D>) -> Result<(), OutOfMemory> {
-        self.data.clear();
-        self.data.try_reserve_exact(layout.storage()).map_err(|_| out_of_memory::<D, T>(layout))?;
-        self.data.resize(layout.storage(), T::default());
+        self.data = room(std::mem::take(&mut self.data), layout, T::default())?;
         self.layout = layout.clone();
         self.ghosts_filled = false;
         Ok(())

@@ -28,6 +28,8 @@ pub struct StepReport {
     pub cells: u64,
     /// What the pressure solver did.
     pub pressure: SolveReport,
+    /// What the solvers for viscosity and diffusion did, all together.
+    pub viscous: SolveReport,
     /// Wall-clock seconds spent in each part of the step.
     pub timings: Timings,
 }
@@ -42,12 +44,8 @@ impl StepReport {
             max_divergence: self.max_divergence.max(next.max_divergence),
             relative_divergence: self.relative_divergence.max(next.relative_divergence),
             ledger: self.ledger.followed_by(&next.ledger),
-            pressure: SolveReport {
-                iterations: self.pressure.iterations + next.pressure.iterations,
-                residual: self.pressure.residual.max(next.pressure.residual),
-                imbalance: self.pressure.imbalance.max(next.pressure.imbalance),
-                converged: self.pressure.converged && next.pressure.converged,
-            },
+            pressure: self.pressure.and(&next.pressure),
+            viscous: self.viscous.and(&next.viscous),
             timings,
             ..next
         }
@@ -66,6 +64,21 @@ pub struct SolveReport {
     pub imbalance: f64,
     /// Whether the solver reached its tolerance.
     pub converged: bool,
+}
+
+impl SolveReport {
+    /// Of nothing that was to be solved.
+    pub const NONE: Self = SolveReport { iterations: 0, residual: 0.0, imbalance: 0.0, converged: true };
+
+    /// Of two solves as if they were one: the worse of both.
+    pub fn and(&self, other: &Self) -> Self {
+        SolveReport {
+            iterations: self.iterations + other.iterations,
+            residual: self.residual.max(other.residual),
+            imbalance: self.imbalance.max(other.imbalance),
+            converged: self.converged && other.converged,
+        }
+    }
 }
 
 /// Wall-clock seconds spent in each part of a step.

@@ -4,11 +4,13 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use squall_core::diffuse::{Around, Diffuser, Diffusion, DiffusionScheme};
-use squall_core::force::{Buoyancy, Substance};
+use squall_core::force::{Buoyancy, Emitter, Substance, Supply};
+use squall_core::model::smoke::{self, Smoke};
 use squall_core::model::stable_fluids::{Options, Splitting, StableFluids};
 use squall_core::model::target::{self, ShapeTarget, Target, TargetSmoke};
 use squall_core::poisson::{Multigrid, Spectral, Symbol};
 use squall_core::shape::Sphere;
+use squall_core::solid::{Boundary, Obstacle};
 use squall_core::{At, Axis, End, Ends, Field, Grid, Side, TextureCoordinates, VectorField};
 
 struct Counting;
@@ -71,6 +73,26 @@ fn count_step<const D: usize>(cells: [usize; D], splitting: Splitting) -> usize 
     // Each set is forgotten several times.
     sim.flow.texture = Some(TextureCoordinates::new(&grid, &squall_core::Layout::dense(cells), 0.05).unwrap());
     sim.step(0.01).unwrap();
+    let mut round = || {
+        let before = ALLOCATIONS.load(Ordering::SeqCst);
+        sim.step(0.01).unwrap();
+        ALLOCATIONS.load(Ordering::SeqCst) - before
+    };
+    (0..20).map(|_| round()).min().unwrap_or(0)
+}
+
+/// A step of viscous smoke that diffuses around a ball.
+fn count_smoke<const D: usize>(grid: Grid<D>, friction: f64) -> usize {
+    let mut sim = Smoke::new(grid, smoke::Options::default()).unwrap();
+    sim.flow.viscosity = 1e-2;
+    let smoke = sim.flow.add_substance("smoke", 0.0).unwrap();
+    sim.flow.substances[smoke].diffusion = 1e-2;
+    let mut source = Emitter::new(Box::new(Sphere { center: [0.5; D], radius: 0.2 }));
+    source.supply = vec![(smoke, Supply::Hold(1.0))];
+    sim.flow.sources.push(Box::new(source));
+    let ball = Obstacle { friction, ..Obstacle::new("ball", Box::new(Sphere { center: [0.5; D], radius: 0.15 })) };
+    sim.flow.set_obstacles(vec![ball], Boundary::CutCells).unwrap();
+    (0..3).for_each(|_| drop(sim.step(0.01).unwrap()));
     let mut round = || {
         let before = ALLOCATIONS.load(Ordering::SeqCst);
         sim.step(0.01).unwrap();
@@ -153,6 +175,8 @@ fn the_second_solve_and_the_second_step_allocate_nothing() {
         assert_eq!(count_diffusion(&tiles, [Ends::Unbounded(0.0); 3]), 0, "diffusion, tiles");
         assert_eq!(count_target([70, 45]), 0, "2D step towards a target");
         assert_eq!(count_target([33, 30, 28]), 0, "3D step towards a target");
+        assert_eq!(count_smoke(Grid::<2>::walled([70; 2], Side::STICKY), 0.5), 0, "2D step of viscous smoke");
+        assert_eq!(count_smoke(Grid::<3>::walled([30; 3], Side::STICKY), 1.0), 0, "3D step of viscous smoke");
         // One test for all: a second one running beside it would be counted, too.
         for splitting in [Splitting::LaggedPressure, Splitting::Reflection, Splitting::Plain, Splitting::Paper] {
             assert_eq!(count_step([140, 90], splitting), 0, "2D step, {splitting:?}");

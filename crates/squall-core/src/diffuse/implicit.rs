@@ -50,6 +50,14 @@ pub enum Around<'a, const D: usize> {
     Held(&'a Field<D>),
     /// Nothing gets through the closed parts of faces. For values at cell centres.
     Open(&'a VectorField<D>),
+    /// Air stays as it is and the others see it, solid does not take part; and the difference between a value and the next
+    /// one down an axis counts with a weight. Both fields have one entry for each value, wherever those lie.
+    Links {
+        /// What each value is.
+        state: &'a Field<D, CellState>,
+        /// Of the link down each axis, ghosts filled.
+        weight: &'a VectorField<D>,
+    },
 }
 
 /// Diffuses fields of one layout, centred or staggered, whatever their ends.
@@ -59,6 +67,8 @@ pub enum Around<'a, const D: usize> {
 pub struct Diffusion<const D: usize> {
     /// To which part of its right side the equation of the change is solved.
     pub tolerance: f64,
+    /// How a step is taken where transforms can do it; elsewhere it is implicit.
+    pub scheme: DiffusionScheme,
     layout: Layout<D>,
     spacing: [f64; D],
     isa: Isa,
@@ -82,6 +92,16 @@ struct Scratch<const D: usize> {
     state: Field<D, CellState>,
 }
 
+impl<'a, const D: usize> Around<'a, D> {
+    /// The weights of links, if they are not all 1.
+    fn weights(self) -> Option<&'a VectorField<D>> {
+        match self {
+            Around::Nothing | Around::Held(_) => None,
+            Around::Open(weight) | Around::Links { weight, .. } => Some(weight),
+        }
+    }
+}
+
 impl<const D: usize> Diffusion<D> {
     /// For fields of this layout, with nothing planned yet.
     pub fn new(layout: &Layout<D>, spacing: [f64; D]) -> Self {
@@ -91,7 +111,8 @@ impl<const D: usize> Diffusion<D> {
     /// [`Diffusion::new`] for a certain instruction set.
     pub fn with_isa(layout: &Layout<D>, spacing: [f64; D], isa: Isa) -> Self {
         let layout = layout.clone();
-        Diffusion { tolerance: 1e-5, layout, spacing, isa, direct: None, solvers: Vec::new(), work: None }
+        let scheme = DiffusionScheme::Implicit;
+        Diffusion { tolerance: 1e-5, scheme, layout, spacing, isa, direct: None, solvers: Vec::new(), work: None }
     }
 
     /// About how many bytes it will hold for fields of this many cells and so many kinds of ends, if steps are long; on tiles
@@ -135,7 +156,8 @@ impl<const D: usize> Diffusion<D> {
             // Along a periodic axis faces are as good as centres.
             let at = field.at();
             field.relabel(At::Center, field.ends());
-            let done = self.direct().apply(field, k_dt, DiffusionScheme::Implicit);
+            let scheme = self.scheme;
+            let done = self.direct().apply(field, k_dt, scheme);
             field.relabel(at, field.ends());
             let residual = Real::EPSILON as f64;
             return done.map(|()| SolveReport { iterations: 1, residual, converged: true, ..SolveReport::default() });
@@ -171,7 +193,8 @@ impl<const D: usize> Diffusion<D> {
     /// Tiles come and go.
     fn follow(&mut self, field: &Field<D>) {
         if *field.layout() != self.layout {
-            *self = Diffusion { tolerance: self.tolerance, ..Self::with_isa(field.layout(), self.spacing, self.isa) };
+            let Diffusion { tolerance, scheme, .. } = *self;
+            *self = Diffusion { tolerance, scheme, ..Self::with_isa(field.layout(), self.spacing, self.isa) };
         }
     }
 
@@ -245,7 +268,8 @@ impl<const D: usize> Solver<D> {
                             *state = if free == 0.0 { CellState::Air } else { CellState::Fluid };
                         }
                     }
-                    _ => state.fill(CellState::Fluid),
+                    Around::Links { state: given, .. } => state.copy_from_slice(given.row(row)),
+                    Around::Nothing | Around::Open(_) => state.fill(CellState::Fluid),
                 }
                 match first {
                     Some((0, what)) if row.index[0] == 0 => state[0] = what,
@@ -253,9 +277,8 @@ impl<const D: usize> Solver<D> {
                     _ => {}
                 }
             });
-            let some = first.is_some() || matches!(around, Around::Held(_));
-            let open = if let Around::Open(open) = around { Some(open) } else { None };
-            self.multigrid.set(Domain { open, state: some.then_some(&*state), phi: None });
+            let some = first.is_some() || matches!(around, Around::Held(_) | Around::Links { .. });
+            self.multigrid.set(Domain { open: around.weights(), state: some.then_some(&*state), phi: None });
             self.plain = matches!(around, Around::Nothing);
             self.shift = None;
         }
@@ -276,7 +299,7 @@ fn laplacian<const D: usize>(a: &Field<D>, around: Around<'_, D>, out: &mut Fiel
         out.fill(0.0);
         for b in 0..D {
             let (up, down) = (a.up(row, b, pad), a.down(row, b, other));
-            if let Around::Open(open) = around {
+            if let Some(open) = around.weights() {
                 let (low, high) = (open[b].row(row), open[b].up(row, b, third));
                 for x in 0..out.len() {
                     out[x] += high[x] * (up[x] - here[x]) - low[x] * (here[x] - down[x]);

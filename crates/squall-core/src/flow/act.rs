@@ -3,14 +3,16 @@
 use smallvec::SmallVec;
 
 use super::Flow;
+use super::obstacles::Obstacles;
 use crate::Real;
-use crate::diffuse::DiffusionScheme;
+use crate::diffuse::{Around, DiffusionScheme};
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::force::Moment;
 use crate::grid::{At, End};
-use crate::ops::above;
+use crate::ops::{self, above};
 use crate::report::Stage;
 use crate::rows;
+use crate::solid::Walls;
 
 impl<const D: usize> Flow<D> {
     /// `u += dt f`, on faces.
@@ -133,13 +135,27 @@ impl<const D: usize> Flow<D> {
         self.timings.stop(Stage::Force, timer);
     }
 
-    /// `(1 - nu dt lap) u = u` on faces, and the same for every substance that diffuses.
+    /// `(1 - nu dt lap) u = u` on faces, and the same for every substance that diffuses. Faces inside of solids move as those do.
     pub fn diffuse(&mut self, dt: f64) -> Result<(), OutOfMemory> {
         let timer = self.timings.start();
         if self.viscosity > 0.0 {
-            let k = self.viscosity * dt / (self.grid.spacing[0] * self.grid.spacing[0]);
-            let spare = &mut self.scratch.lend()[0];
-            self.velocity.iter_mut().for_each(|u| spread(u, k, spare));
+            if let Some(o) = &mut self.obstacles
+                && o.walls.as_ref().is_none_or(|w| *w.layout() != self.layout)
+            {
+                o.walls = Some(Walls::new(&self.layout, &self.grid)?);
+            }
+            let Self { grid, velocity, diffusion, obstacles, viscosity, viscous, .. } = self;
+            diffusion.scheme = self.options.diffusion;
+            for (a, u) in velocity.iter_mut().enumerate() {
+                let around = match obstacles {
+                    Some(Obstacles { solids, walls: Some(walls), .. }) => {
+                        walls.find(solids, grid, a, u);
+                        walls.around()
+                    }
+                    _ => Around::Nothing,
+                };
+                *viscous = viscous.and(&diffusion.apply(u, *viscosity * dt, around)?);
+            }
         }
         self.timings.stop(Stage::Diffuse, timer);
         self.diffuse_substances(dt)
@@ -148,32 +164,30 @@ impl<const D: usize> Flow<D> {
     /// `(1 - nu dt lap) u = u` at cell centres.
     pub fn diffuse_centered(&mut self, u: &mut VectorField<D>, dt: f64) -> Result<(), OutOfMemory> {
         let timer = self.timings.start();
-        if self.viscosity > 0.0 {
-            for u in u {
-                self.diffuser.apply(u, self.viscosity * dt, self.options.diffusion)?;
-            }
+        self.diffusion.scheme = self.options.diffusion;
+        for u in u.iter_mut().filter(|_| self.viscosity > 0.0) {
+            let report = self.diffusion.apply(u, self.viscosity * dt, Around::Nothing)?;
+            self.viscous = self.viscous.and(&report);
         }
         self.timings.stop(Stage::Diffuse, timer);
         Ok(())
     }
 
-    /// `(1 - k dt lap) a = a` for every substance that diffuses.
+    /// `(1 - k dt lap) a = a` for every substance that diffuses; nothing gets into solids.
     pub fn diffuse_substances(&mut self, dt: f64) -> Result<(), OutOfMemory> {
-        let timer = self.timings.start();
-        let direct = !self.is_unbounded() && self.obstacles.is_none();
-        let Self { grid, options, substances, scratch, diffuser, .. } = self;
-        let mut any = false;
-        for s in substances.iter_mut().filter(|s| s.diffusion > 0.0) {
-            any = true;
-            if direct {
-                diffuser.apply(&mut s.field, s.diffusion * dt, options.diffusion)?;
-            } else {
-                spread(&mut s.field, s.diffusion * dt / (grid.spacing[0] * grid.spacing[0]), &mut scratch.lend()[0]);
-            }
+        if self.substances.iter().all(|s| s.diffusion == 0.0) {
+            return Ok(());
         }
-        if any {
-            // In the interior diffusion moves things around; what is left went through the sides.
-            self.books.enter(&self.grid, &self.substances, self.obstacles.as_ref(), |account| &mut account.sides);
+        let timer = self.timings.start();
+        self.diffusion.scheme = self.options.diffusion;
+        let Self { grid, substances, diffusion, obstacles, viscous, books, scratch, .. } = self;
+        for (i, s) in substances.iter_mut().enumerate().filter(|(_, s)| s.diffusion > 0.0) {
+            let around = obstacles.as_ref().map_or(Around::Nothing, |o| Around::Open(o.solids.open()));
+            let before = ops::sum(&s.field);
+            *viscous = viscous.and(&diffusion.apply(&mut s.field, s.diffusion * dt, around)?);
+            // Inside, diffusion moves things around; what there is more or less went through the sides.
+            let sides = ops::sum(&s.field) - before;
+            books.diffused(grid, (i, s), sides, obstacles.as_ref(), &mut scratch.lend()[0]);
         }
         self.timings.stop(Stage::Diffuse, timer);
         Ok(())
@@ -229,31 +243,4 @@ pub fn add_change<const D: usize>(
         centered[a].fill_halo();
         faces[a].add_face_means(&centered[a], a);
     }
-}
-
-/// `a += k lap a` in cells, in as many parts as stability asks for.
-fn spread<const D: usize>(field: &mut Field<D>, k: f64, spare: &mut Field<D>) {
-    // Explicit diffusion is stable up to 1 / (2 D); at 0.8 of that no wave changes its sign.
-    let parts = (k * 2.0 * D as f64 / 0.8).ceil().clamp(1.0, 1000.0);
-    let k = (k / parts) as Real;
-    for _ in 0..parts as usize {
-        field.finish_end_faces();
-        field.fill_halo();
-        spare.relabel(field.at(), field.ends());
-        let old = &*field;
-        spare.par_rows(|row, out| {
-            let here = old.row(row);
-            let mut pads = [Pad::default(); 2];
-            out.copy_from_slice(here);
-            for a in 0..D {
-                let [pad, other] = &mut pads;
-                let (up, down) = (old.up(row, a, pad), old.down(row, a, other));
-                for x in 0..out.len() {
-                    out[x] += k * ((up[x] - here[x]) - (here[x] - down[x]));
-                }
-            }
-        });
-        field.swap_values(spare);
-    }
-    field.finish_end_faces();
 }

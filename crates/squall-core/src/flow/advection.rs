@@ -11,6 +11,7 @@ use crate::force::Substance;
 use crate::grid::{At, Grid};
 use crate::ops::{each, max_abs_faces};
 use crate::report::Stage;
+use crate::sample::furthest;
 
 /// What advection moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +126,11 @@ impl<const D: usize> Flow<D> {
         self.timings.stop(Stage::Advect, timer);
     }
 
+    /// How many cells things can move by in one step, with some to spare for what is yet to push; in a box no limit.
+    pub fn furthest(&self) -> f64 {
+        if self.is_unbounded() { 0.7 * furthest::<D>() as f64 } else { f64::INFINITY }
+    }
+
     /// The largest speed along one axis of the fluid, of solids and of moving walls, in cells per second.
     pub fn speed(&self) -> f64 {
         let solids = self.solids().map_or(0.0, |s| s.max_speed() / self.grid.min_spacing());
@@ -148,7 +154,11 @@ fn advect_along<const D: usize>(
     if what != Moved::Velocity {
         conserved.extend(substances.iter_mut().map(|s| &mut s.field));
     }
-    carry(options.advection, options.isa, &mut moving, &mut conserved, obstacles.map(|o| &o.exact), scratch);
+    let beside = obstacles.map(|o| &o.exact);
+    // Solids hold velocities that continue the flow beside them, so that it can be of second order there, too. First order
+    // made a cylinder of 10 cells 6 % harder to pass.
+    carry(options.advection, options.isa, &mut moving, &mut [], None, scratch);
+    carry(options.advection, options.isa, &mut [], &mut conserved, beside, scratch);
 }
 
 /// The largest speed along one axis, in cells per second.

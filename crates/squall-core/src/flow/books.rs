@@ -174,6 +174,35 @@ impl Books {
         self.look_for_lost("advection");
     }
 
+    /// Enters what diffusion did to one substance. `sides` is what came in, in cells. Cells that solids cut count in part, while
+    /// diffusion takes them for whole: what that gained or lost is put back.
+    pub fn diffused<const D: usize>(
+        &mut self,
+        grid: &Grid<D>,
+        (i, s): (usize, &mut Substance<D>),
+        sides: f64,
+        obstacles: Option<&Obstacles<D>>,
+        spare: &mut Field<D>,
+    ) {
+        let (weighing, volume) = (self.weighing(obstacles), grid.cell_volume());
+        let (Some(account), Some(before)) = (self.ledger.substances.get_mut(i), self.amounts.get_mut(i)) else {
+            return;
+        };
+        let now = amount(&s.field, s.ambient, weighing) * volume;
+        let Some(solids) = weighing else {
+            account.sides += now - *before;
+            *before = now;
+            return;
+        };
+        let missing = *before + sides * volume - now;
+        account.sides += sides * volume;
+        *before = now;
+        if settle(&mut s.field, Some(solids.volume()), s.ambient, missing / volume, spare) != 0.0 {
+            *before = amount(&s.field, s.ambient, weighing) * volume;
+            account.corrected += *before - now;
+        }
+    }
+
     /// What the projection left, in 1/s, and what swells.
     pub fn volume<const D: usize>(&mut self, grid: &Grid<D>, left: &Field<D>, swelling: Option<&Field<D>>) {
         let account = &mut self.ledger.volume;

@@ -122,7 +122,7 @@ impl<const D: usize> Flow<D> {
         if let Some(obstacles) = &mut self.obstacles {
             obstacles.move_to(&layout, &self.grid)?;
         }
-        self.solver = Pressure::new(&self.grid, &layout, self.obstacles.is_some())?;
+        self.solver = Pressure::new(&self.grid, &layout, self.obstacles.is_some(), self.options.isa)?;
         self.following = Following::new(&layout);
         self.layout = layout;
         self.place_obstacles(self.clock.time);

@@ -60,13 +60,13 @@ mod state;
 use crate::Real;
 use crate::advect::{Advection, MapScratch};
 use crate::clock::Clock;
-use crate::diffuse::{Diffuser, DiffusionScheme};
+use crate::diffuse::{Diffusion, DiffusionScheme};
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::force::{Force, Source, Substance};
 use crate::grid::{At, End, Ends, Grid};
 use crate::layout::Layout;
 use crate::model::Splitting;
-use crate::report::Timings;
+use crate::report::{SolveReport, Timings};
 use crate::sample::Isa;
 use crate::texture::TextureCoordinates;
 use crate::trace::Tracer;
@@ -77,7 +77,7 @@ use books::Books;
 use follow::Following;
 use obstacles::Obstacles;
 use pressure::Pressure;
-pub(crate) use state::show;
+pub(crate) use state::{show, too_fast};
 
 /// How a step is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,7 +88,8 @@ pub struct Options<const D: usize> {
     pub splitting: Splitting,
     /// How departure points are found.
     pub tracer: Tracer,
-    /// How viscosity and diffusion are solved in a box without solids.
+    /// How viscosity and diffusion are solved where transforms can do it: what lives at centres of a box without solids, and
+    /// velocities across periodic axes. All else is implicit.
     pub diffusion: DiffusionScheme,
     /// What an iterative pressure solver may leave of the divergence, relative to what it found.
     pub tolerance: f64,
@@ -98,7 +99,7 @@ pub struct Options<const D: usize> {
     pub wind_rate: f64,
     /// Cells of clean air kept around the fluid where the grid follows it; more if the flow is fast.
     pub buffer: usize,
-    /// The instruction set to compute with. All give the same bits.
+    /// The instruction set to compute with. All give the same bits, but for direct solves, which may differ in the last ones.
     pub isa: Isa,
 }
 
@@ -152,7 +153,9 @@ pub struct Flow<const D: usize> {
     /// The scheme that the scratch was made for.
     scratch_for: Advection,
     solver: Pressure<D>,
-    pub(crate) diffuser: Diffuser<D>,
+    diffusion: Diffusion<D>,
+    /// What the solvers for viscosity and diffusion did in this step.
+    viscous: SolveReport,
     /// How much fluid appears, per volume and second; if any ever does.
     swelling: Option<Field<D>>,
     pub(crate) obstacles: Option<Obstacles<D>>,
@@ -195,8 +198,9 @@ impl<const D: usize> Flow<D> {
             potential: Field::on(&layout, At::Center, grid.pressure_ends())?,
             scratch: MapScratch::new(&layout, options.advection)?,
             scratch_for: options.advection,
-            solver: Pressure::new(&grid, &layout, false)?,
-            diffuser: Diffuser::new(grid.cells, grid.spacing),
+            solver: Pressure::new(&grid, &layout, false, options.isa)?,
+            diffusion: Diffusion::with_isa(&layout, grid.spacing, options.isa),
+            viscous: SolveReport::NONE,
             following: Following::new(&layout),
             swelling: None,
             obstacles: None,

@@ -12,12 +12,14 @@ use crate::field::{Field, OutOfMemory};
 use crate::grid::{At, Grid};
 use crate::layout::Layout;
 use crate::report::Stage;
-use crate::solid::{Boundary, NEAR, Obstacle, Solids};
+use crate::solid::{Boundary, NEAR, Obstacle, Solids, Walls};
 
 pub(crate) struct Obstacles<const D: usize> {
     pub solids: Solids<D>,
     /// 1 where advection may be of second order, 0 beside solids.
     pub exact: Field<D>,
+    /// What viscosity needs to know, if there is any.
+    pub walls: Option<Walls<D>>,
     /// When solids were last put in their places.
     time: Option<f64>,
 }
@@ -61,7 +63,7 @@ impl<const D: usize> Flow<D> {
     ) -> Result<Vec<String>, OutOfMemory> {
         if obstacles.is_empty() {
             self.obstacles = None;
-            self.solver = Pressure::new(&self.grid, &self.layout, false)?;
+            self.solver = Pressure::new(&self.grid, &self.layout, false, self.options.isa)?;
             return Ok(Vec::new());
         }
         let h = self.grid.spacing;
@@ -73,8 +75,8 @@ impl<const D: usize> Flow<D> {
             solids.move_to(&self.layout, &self.grid)?;
         }
         let exact = Field::on(&self.layout, At::Center, self.grid.flat_ends(1.0))?;
-        self.obstacles = Some(Obstacles { solids, exact, time: None });
-        self.solver = Pressure::new(&self.grid, &self.layout, true)?;
+        self.obstacles = Some(Obstacles { solids, exact, walls: None, time: None });
+        self.solver = Pressure::new(&self.grid, &self.layout, true, self.options.isa)?;
         self.started = false;
         self.place_obstacles(self.clock.time);
         Ok(thin)
@@ -119,10 +121,6 @@ impl<const D: usize> Flow<D> {
         let timer = self.timings.start();
         self.place_obstacles(time);
         self.clear_obstacles();
-        if let (Some(Obstacles { solids, .. }), true) = (&mut self.obstacles, self.viscosity > 0.0) {
-            // Viscosity looks across surfaces, too.
-            solids.constrain(&self.grid, &mut self.velocity);
-        }
         self.timings.stop(Stage::Follow, timer);
     }
 }

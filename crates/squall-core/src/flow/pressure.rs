@@ -10,6 +10,7 @@ use crate::ops::{divergence, max_abs, max_abs_faces};
 use crate::poisson::{self, Domain, PoissonSolver, Problem};
 use crate::project::Projected;
 use crate::report::Stage;
+use crate::sample::Isa;
 use crate::solid::{Solids, divergence_around};
 
 use super::advection::fastest;
@@ -18,8 +19,9 @@ use super::advection::fastest;
 pub(super) struct Pressure<const D: usize>(Box<dyn PoissonSolver<D>>);
 
 impl<const D: usize> Pressure<D> {
-    pub fn new(grid: &Grid<D>, layout: &Layout<D>, with_solids: bool) -> Result<Self, OutOfMemory> {
-        let plan = poisson::plan(Problem::of(grid).with_solids(with_solids));
+    pub fn new(grid: &Grid<D>, layout: &Layout<D>, with_solids: bool, isa: Isa) -> Result<Self, OutOfMemory> {
+        let mut plan = poisson::plan(Problem::of(grid).with_solids(with_solids));
+        plan.isa = isa;
         Ok(Pressure(plan.build(layout, grid.spacing, grid.pressure_ends())?))
     }
 

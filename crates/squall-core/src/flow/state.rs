@@ -5,13 +5,15 @@ use smallvec::SmallVec;
 use super::Flow;
 use super::advection::fastest;
 use crate::advect::{Advection, MapScratch};
-use crate::field::{Field, OutOfMemory, Pad};
+use crate::clock::Clock;
+use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::force::Substance;
 use crate::grid::{At, Ends};
 use crate::layout::tile_width;
 use crate::ops;
 use crate::project::Projected;
-use crate::report::{Stage, StepReport, Timings};
+use crate::report::{SolveReport, Stage, StepReport, Timings};
+use crate::sample::furthest;
 use crate::sim::{FieldInfo, NotFinite, StateVisitor, StepError};
 use crate::visit::visit_list;
 use crate::volume::{BLOCK, BLOCK_CELLS, Volume};
@@ -28,6 +30,7 @@ impl<const D: usize> Flow<D> {
         let timer = self.timings.start();
         self.start()?;
         self.step = dt;
+        self.viscous = SolveReport::NONE;
         self.books.open(&self.grid, &self.substances, self.obstacles.as_ref(), &self.velocity);
         let cfl = self.speed() * dt;
         self.follow(cfl, dt)?;
@@ -100,6 +103,10 @@ impl<const D: usize> Flow<D> {
             self.find_not_finite()?;
         }
         self.timings.stop(Stage::Measure, timer);
+        // Paths that should have led further than they could: what came of them is wrong.
+        if let Some(cells) = self.scratch.too_far() {
+            return Err(too_fast(&self.velocity, &self.clock, cells, furthest::<D>() as f64));
+        }
         Ok(StepReport {
             dt,
             cfl,
@@ -112,6 +119,7 @@ impl<const D: usize> Flow<D> {
             ledger,
             cells: self.layout.cell_count() as u64,
             pressure: projected.solve,
+            viscous: self.viscous.clone(),
             timings: self.timings.clone(),
         })
     }
@@ -309,4 +317,30 @@ impl<const D: usize> Flow<D> {
 pub(crate) fn show<const D: usize>(visitor: &mut dyn StateVisitor, name: &str, field: &mut Field<D>) {
     field.fill_halo();
     visitor.array(name, field.data_mut());
+}
+
+/// An error that names the fastest place.
+pub(crate) fn too_fast<const D: usize>(flow: &VectorField<D>, clock: &Clock, cells: f64, limit: f64) -> StepError {
+    let mut found = (0, [0; D], 0, 0.0);
+    for (a, u) in flow.iter().enumerate() {
+        for row in (0..u.layout().rows()).map(|r| u.layout().row(r)) {
+            for (x, v) in u.row(row).iter().enumerate() {
+                // The bits of sizes are ordered like the sizes, with NaN on top.
+                if v.abs().to_bits() > found.0 {
+                    let mut cell = row.index;
+                    cell[0] += x as isize;
+                    found = (v.abs().to_bits(), cell, a, *v);
+                }
+            }
+        }
+    }
+    StepError::TooFast {
+        field: ["u", "v", "w"][found.2].to_string(),
+        value: found.3,
+        cell: found.1.to_vec(),
+        time: clock.time,
+        step: clock.steps,
+        cells,
+        limit,
+    }
 }

@@ -1,5 +1,7 @@
 //! Emitters: sources with the shape of an object, which may move, on any layout.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::{Flicker, Moment, Source, Substance, Supply};
 use crate::Real;
 use crate::field::{Field, VectorField};
@@ -81,8 +83,8 @@ impl<const D: usize> Emitter<D> {
 }
 
 /// By how much a shape is to be shifted so that all of it that sticks out of a periodic box comes in again.
-fn images<const D: usize>(grid: &Grid<D>, bounds: Option<([f64; D], [f64; D])>) -> Vec<[f64; D]> {
-    let mut shifts = vec![[0.0; D]];
+fn images<const D: usize>(grid: &Grid<D>, bounds: Option<([f64; D], [f64; D])>) -> SmallVec<[[f64; D]; 9]> {
+    let mut shifts = smallvec![[0.0; D]];
     let Some((lo, hi)) = bounds else { return shifts };
     for a in (0..D).filter(|&a| grid.axes[a] == Axis::Periodic) {
         let (size, h) = (grid.size()[a], grid.spacing[a]);

@@ -34,7 +34,10 @@ impl<const D: usize> Smoke<D> {
     /// One time step.
     pub fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         self.flow.start()?;
-        let (splitting, parts) = self.flow.options.splitting.resolve(self.flow.speed() * dt);
+        let cells = self.flow.speed() * dt;
+        let (splitting, parts) = self.flow.options.splitting.resolve(cells);
+        // On tiles whatever the splitting: paths do not lead further than to the next tile.
+        let parts = parts.max((cells / self.flow.furthest()).ceil() as u32);
         if parts > 1 {
             return in_parts(self, dt, parts);
         }
@@ -58,13 +61,12 @@ impl<const D: usize> Smoke<D> {
         flow.advect(Moved::Everything);
         flow.move_obstacles(t + dt);
         flow.balance();
-        // Before the pressure pushes again: it pushes the fluid, but not what lies inside of solids, and viscosity would
-        // see a jump at every surface that the fluid sticks to.
-        flow.diffuse(dt)?;
         flow.emit(t, dt);
         flow.lose(dt);
         flow.apply_pressure(half);
         flow.push(t + half, half);
+        // After all that pushes: what pushes after an implicit step, walls would see only in the next one.
+        flow.diffuse(dt)?;
         let done = flow.project(Some(dt));
         flow.accumulate_pressure(dt);
         Ok(done)

@@ -9,7 +9,7 @@ mod window;
 
 pub(crate) use gather::{Corners, Places, gather, gather_within, max, min};
 pub use gather::{Isa, Kernel};
-pub(crate) use window::{Windows, reach};
+pub(crate) use window::{Windows, furthest, reach};
 
 use crate::Real;
 use crate::field::Field;

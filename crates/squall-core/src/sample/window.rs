@@ -116,6 +116,11 @@ fn copy_exactly<const N: usize>(from: &[Real], to: &mut [Real]) {
     *to = *from;
 }
 
+/// How many cells paths can be long on tiles: they end within the tiles beside.
+pub(crate) fn furthest<const D: usize>() -> usize {
+    tile_width::<D>() - HALO
+}
+
 /// For every tile: how many cells around it paths may reach, given the largest distance that one unit of velocity covers in
 /// cells, along any axis. Windows end within the tiles beside: if a path may go further, returns how far, in cells.
 pub(crate) fn reach<const D: usize>(u: &VectorField<D>, cells_per_speed: Real, out: &mut Vec<u8>) -> Option<f64> {
@@ -129,7 +134,7 @@ pub(crate) fn reach<const D: usize>(u: &VectorField<D>, cells_per_speed: Real, o
     };
     let count = tiles.coords().len();
     let speeds: Vec<Real> = (0..tiles.slots()).into_par_iter().map(speed).collect();
-    let furthest = tile_width::<D>() - HALO;
+    let furthest = furthest::<D>();
     out.clear();
     out.extend((0..count).map(|t| {
         let most = tiles.around(t as u32 + 1).iter().map(|&slot| speeds[slot as usize]).fold(0.0, Real::max);

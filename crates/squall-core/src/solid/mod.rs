@@ -15,6 +15,7 @@
 //! | `border` | the older method: solid cells and a correction of the cells at their border (Foster & Fedkiw 2001) |
 //! | `substance` | smoke near solids: none inside, none fading along walls |
 //! | `thin` | what to do about plates thinner than the grid can see |
+//! | `viscous` | friction: surfaces between the faces of the grid, as viscosity sees them |
 //!
 //! A step of a model with moving obstacles, from `t` to `t + dt`:
 //!
@@ -37,11 +38,13 @@ mod place;
 mod substance;
 mod thin;
 mod update;
+mod viscous;
 
 pub use around::{divergence_around, project_around};
 pub use fraction::open_fraction;
 pub use place::CellBox;
 pub use update::Changed;
+pub use viscous::Walls;
 
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
@@ -113,8 +116,9 @@ pub struct Solids<const D: usize> {
 /// What an update was made for.
 struct Made<const D: usize> {
     grid: Grid<D>,
+    t: f64,
     /// Where the obstacles were, and whether they move.
-    places: Vec<(CellBox<D>, bool)>,
+    places: smallvec::SmallVec<[(CellBox<D>, bool); 4]>,
 }
 
 impl<const D: usize> Solids<D> {

@@ -109,7 +109,7 @@ impl<const D: usize> Solids<D> {
         } = self;
         obstacles.iter_mut().for_each(|o| o.shape.prepare(t));
         let placed = place(obstacles, grid, t);
-        let places: Vec<_> = placed.iter().map(|p| (p.cells, p.obstacle.shape.moves())).collect();
+        let places: SmallVec<_> = placed.iter().map(|p| (p.cells, p.obstacle.shape.moves())).collect();
         let changed = match made.as_ref().filter(|made| made.grid == *grid) {
             None => Changed { boxes: [CellBox::EVERYTHING].into_iter().collect() },
             Some(made) => {
@@ -117,7 +117,7 @@ impl<const D: usize> Solids<D> {
                 Changed { boxes: moving.map(|(cells, _)| *cells).collect() }
             }
         };
-        *made = Some(Made { grid: *grid, places });
+        *made = Some(Made { grid: *grid, t, places });
         if !changed.anything() {
             return changed;
         }

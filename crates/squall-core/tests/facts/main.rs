@@ -6,6 +6,7 @@ mod common;
 
 mod confinement;
 mod conservation;
+mod faults;
 mod flows;
 mod karman;
 mod ledger;
@@ -24,4 +25,5 @@ mod target;
 mod texture;
 mod tiles;
 mod transport;
+mod viscous;
 mod walls;

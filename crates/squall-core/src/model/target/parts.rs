@@ -3,8 +3,8 @@
 use super::{Projections, TargetSmoke};
 use crate::Real;
 use crate::advect::hyperbolic::{Carrier, TooFast};
-use crate::clock::Clock;
-use crate::field::{Field, VectorField};
+use crate::field::Field;
+use crate::flow::too_fast;
 use crate::force::Substance;
 use crate::grid::At;
 use crate::ops::{each, max_abs};
@@ -86,7 +86,7 @@ impl<const D: usize> TargetSmoke<D> {
         let Self { flow, options, carrier, sweeps, .. } = self;
         let first = flow.clock.steps as usize % D;
         let along = Carrier::new(&flow.grid, carrier, dt / parts as f64, options.limiter, flow.options.isa);
-        let along = along.map_err(|TooFast { cells }| too_fast(carrier, &flow.clock, cells))?;
+        let along = along.map_err(|TooFast { cells }| too_fast(carrier, &flow.clock, cells, MOST_PARTS))?;
         for (c, u) in flow.velocity.iter_mut().enumerate() {
             // What enters through an open side was at rest; but along its own axis a component goes on as it is.
             let (usual, transported) = (flow.grid.velocity_ends(c), flow.grid.transported_velocity_ends(c));
@@ -107,7 +107,7 @@ impl<const D: usize> TargetSmoke<D> {
         flow.account_for_fluxes();
         let first = flow.clock.steps as usize % D;
         let along = Carrier::new(&flow.grid, carrier, dt / parts as f64, options.limiter, flow.options.isa);
-        let along = along.map_err(|TooFast { cells }| too_fast(carrier, &flow.clock, cells))?;
+        let along = along.map_err(|TooFast { cells }| too_fast(carrier, &flow.clock, cells, MOST_PARTS))?;
         for Substance { field, .. } in &mut flow.substances {
             (0..parts).for_each(|n| along.transport(first + n, field, sweeps));
         }
@@ -128,7 +128,7 @@ impl<const D: usize> TargetSmoke<D> {
             // A little less than a cell each, so that rounding does not make it more.
             return Ok((cells * 1.0001).ceil() as usize);
         }
-        Err(too_fast(carrier, &flow.clock, cells))
+        Err(too_fast(carrier, &flow.clock, cells, MOST_PARTS))
     }
 }
 
@@ -145,30 +145,4 @@ fn close<const D: usize>(solids: &Solids<D>, a: usize, u: &mut Field<D>) {
         }
     });
     u.fill_halo();
-}
-
-/// An error that names the fastest place.
-fn too_fast<const D: usize>(flow: &VectorField<D>, clock: &Clock, cells: f64) -> StepError {
-    let mut found = (0, [0; D], 0, 0.0);
-    for (a, u) in flow.iter().enumerate() {
-        for row in (0..u.layout().rows()).map(|r| u.layout().row(r)) {
-            for (x, v) in u.row(row).iter().enumerate() {
-                // The bits of sizes are ordered like the sizes, with NaN on top.
-                if v.abs().to_bits() > found.0 {
-                    let mut cell = row.index;
-                    cell[0] += x as isize;
-                    found = (v.abs().to_bits(), cell, a, *v);
-                }
-            }
-        }
-    }
-    StepError::TooFast {
-        field: ["u", "v", "w"][found.2].to_string(),
-        value: found.3,
-        cell: found.1.to_vec(),
-        time: clock.time,
-        step: clock.steps,
-        cells,
-        limit: MOST_PARTS,
-    }
 }

@@ -1,6 +1,6 @@
 //! Meshes that deform.
 
-use super::solid::Solid;
+use super::solid::{Solid, growth};
 use super::triangle;
 use super::{MeshError, MeshOptions, TriangleMesh};
 use crate::shape::Shape;
@@ -163,7 +163,12 @@ impl Shape<3> for MeshSequence {
     fn bounds(&self, t: f64) -> Option<([f64; 3], [f64; 3])> {
         match self.prepared(t) {
             Some(prepared) => prepared.baked.bounds(t),
-            None => Some(self.solid(t).ok()?.bounds()),
+            // Nothing has to be sorted for that.
+            None => {
+                let (low, high) = self.mesh(t).bounds();
+                let grown = growth(&self.options, self.resolution);
+                Some((low.map(|x| x - grown), high.map(|x| x + grown)))
+            }
         }
     }
 

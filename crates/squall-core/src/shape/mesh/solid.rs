@@ -28,6 +28,15 @@ pub struct Solid {
     options: MeshOptions,
 }
 
+/// How far the surface may lie outside of the triangles.
+pub fn growth(options: &MeshOptions, resolution: f64) -> f64 {
+    match options.sheet {
+        Some(thickness) => 0.5 * thickness,
+        None if options.thicken => 0.5 * THINNEST * resolution,
+        None => 0.0,
+    }
+}
+
 impl Solid {
     pub fn new(mesh: &TriangleMesh, resolution: f64, options: MeshOptions) -> Result<Self, MeshError> {
         mesh.check()?;
@@ -59,13 +68,8 @@ impl Solid {
         (low.map(|x| x - self.growth()), high.map(|x| x + self.growth()))
     }
 
-    /// How far the surface may lie outside of the triangles.
     fn growth(&self) -> f64 {
-        match self.options.sheet {
-            Some(thickness) => 0.5 * thickness,
-            None if self.options.thicken => 0.5 * THINNEST * self.resolution,
-            None => 0.0,
-        }
+        growth(&self.options, self.resolution)
     }
 
     fn band(&self) -> f64 {

@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs)] // Each test binary uses only some of it.
 
 pub mod around;
+pub mod forces;
 pub mod strokes;
 
 use squall_core::*;
