@@ -71,6 +71,9 @@ impl<const D: usize> Flow<D> {
         if bounded {
             velocity.iter_mut().enumerate().for_each(|(c, u)| u.relabel(At::Face(c), grid.velocity_ends(c)));
         }
+        if let (true, Some(rate)) = (what != Moved::Velocity, &self.swelling) {
+            self.books.swelled(&self.grid, &self.substances, self.obstacles.as_ref(), self.scratch.back(), rate);
+        }
         self.timings.stop(Stage::Advect, timer);
     }
 
