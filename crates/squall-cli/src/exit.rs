@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 use miette::{Diagnostic, MietteHandlerOpts, Report};
 use squall::build::BuildError;
-use squall::{RunError, SceneError};
+use squall::{DriveError, RunError, SceneError};
 use squall_core::StepError;
 use squall_io::{CheckpointError, FolderError, IoError};
 
@@ -25,7 +25,7 @@ pub enum Code {
     Budget = 4,
     /// A file cannot be read or written.
     Io = 5,
-    /// Non-finite values, or no convergence under `--strict`.
+    /// Non-finite values; with `--strict` no convergence, or amounts that are not accounted for.
     Numerical = 6,
     /// Interrupted.
     Interrupted = 130,
@@ -111,8 +111,8 @@ impl From<RunError> for Failure {
             RunError::Build(BuildError::Mesh { .. } | BuildError::Target(_)) | RunError::NoField { .. } => Code::Input,
             RunError::Checkpoint(_) | RunError::Picture(_) => Code::Input,
             RunError::Busy { .. } | RunError::MissingFrame { .. } | RunError::Movie(_) => Code::Io,
-            RunError::Step(StepError::OutOfMemory(_)) => Code::Budget,
-            RunError::Step(_) | RunError::NotConverged { .. } | RunError::TooManySteps { .. } => Code::Numerical,
+            RunError::Drive(DriveError::Step(StepError::OutOfMemory(_))) => Code::Budget,
+            RunError::Drive(_) => Code::Numerical,
             _ => Code::Bug,
         };
         Self::new(code, error.to_string(), error.advice())

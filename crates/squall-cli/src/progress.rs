@@ -4,7 +4,8 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use squall::{Event, Observer, Preparation};
+use squall::{Event, Observer, Preparation, Trouble};
+use squall_core::ledger::{Account, Finding, Ledger};
 
 use crate::Voice;
 use crate::output::seconds;
@@ -135,7 +136,7 @@ impl Observer for Progress {
                 }
             }
             Event::Preparing(preparation) => self.prepare(preparation),
-            Event::Step { step, frame, progress, seconds, report } => {
+            Event::Step { step, frame, progress, seconds, report, .. } => {
                 tracing::debug!(step, frame, dt = report.dt, cfl = report.cfl, divergence = report.relative_divergence);
                 self.step(*frame, *progress, *seconds, report.cells);
             }
@@ -154,6 +155,7 @@ impl Observer for Progress {
                 }
             }
             Event::Notice(text) => tracing::warn!("{text}"),
+            Event::Trouble(trouble) => tracing::warn!("{trouble}; --strict makes this an error"),
             _ => {}
         }
     }
@@ -178,10 +180,21 @@ fn json(event: &Event<'_>, last: u64, every_step: bool) -> Option<serde_json::Va
         Event::Started { first, last, resumed_from } => {
             serde_json::json!({ "event": "started", "first": first, "last": last, "resumed_from": resumed_from })
         }
-        Event::Step { step, frame, seconds, report, .. } if every_step => serde_json::json!({
+        Event::Step { step, frame, seconds, report, substances, .. } if every_step => serde_json::json!({
             "event": "step", "step": step, "frame": frame, "seconds": seconds, "dt": report.dt, "cfl": report.cfl, "cells": report.cells,
-            "relative_divergence": report.relative_divergence,
+            "relative_divergence": report.relative_divergence, "ledger": ledger(&report.ledger, substances),
         }),
+        Event::Trouble(trouble) => {
+            let Trouble { substance, step, time, finding } = trouble;
+            let (kind, figure, allowed) = match finding {
+                Finding::Unexplained { part, .. } => ("unexplained", part, None),
+                Finding::OutOfRange { value, allowed, .. } => ("out_of_range", value, Some(allowed)),
+            };
+            serde_json::json!({
+                "event": "trouble", "substance": substance, "step": step, "time": time, "kind": kind, "figure": figure,
+                "allowed": allowed, "message": trouble.to_string(),
+            })
+        }
         Event::Frame { frame, path } => {
             serde_json::json!({ "event": "frame", "frame": frame, "last": last, "path": path })
         }
@@ -191,6 +204,35 @@ fn json(event: &Event<'_>, last: u64, every_step: bool) -> Option<serde_json::Va
         Event::Notice(text) => serde_json::json!({ "event": "notice", "message": text }),
         _ => return None,
     })
+}
+
+/// The accounts of a step.
+fn ledger(ledger: &Ledger, substances: &[String]) -> serde_json::Value {
+    let all = |account: &Account| {
+        let mut all = entries(account.entries());
+        all.insert("before".to_owned(), account.before.into());
+        all.insert("after".to_owned(), account.after.into());
+        all
+    };
+    let substance = |(name, account): (&String, &Account)| {
+        let mut all = all(account);
+        all.insert("range".to_owned(), account.range.to_vec().into());
+        all.insert("allowed".to_owned(), account.allowed.to_vec().into());
+        (name.clone(), all.into())
+    };
+    let substances: serde_json::Map<_, _> = substances.iter().zip(&ledger.substances).map(substance).collect();
+    // Momentum that nothing keeps has no account.
+    let momentum = ledger.momentum.iter().map(|m| (*m != Account::default()).then(|| all(m)));
+    serde_json::json!({
+        "substances": substances,
+        "volume": { "emitted": ledger.volume.emitted, "sides": ledger.volume.sides, "unexplained": ledger.volume.unexplained() },
+        "momentum": momentum.collect::<Vec<_>>(),
+    })
+}
+
+/// Entries of an account by name.
+pub fn entries(values: [f64; 7]) -> serde_json::Map<String, serde_json::Value> {
+    Account::ENTRIES.into_iter().zip(values).map(|(name, value)| (name.to_owned(), value.into())).collect()
 }
 
 /// Writes a line to the standard output. If nobody reads it any more, the run goes on all the same.

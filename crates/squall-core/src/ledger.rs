@@ -48,6 +48,15 @@ pub struct Account {
 }
 
 impl Account {
+    /// What [`Account::entries`] holds, by name: columns of tables.
+    pub const ENTRIES: [&str; 7] = ["emitted", "dissipated", "sides", "tiles", "solids", "corrected", "unexplained"];
+
+    /// Where the amount went, in the order of [`Account::ENTRIES`].
+    pub fn entries(&self) -> [f64; 7] {
+        let Account { emitted, dissipated, sides, tiles, solids, corrected, .. } = *self;
+        [emitted, dissipated, sides, tiles, solids, corrected, self.unexplained()]
+    }
+
     /// What none of the entries accounts for.
     pub fn unexplained(&self) -> f64 {
         let Account { before, emitted, dissipated, sides, tiles, solids, after, .. } = *self;
@@ -124,51 +133,79 @@ pub enum Finding {
 /// Follows the accounts of a run, one simulated second after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watch {
-    /// Simulated seconds of the present window, and what each substance's drift is in it.
+    /// Simulated seconds of the present window.
     seconds: f64,
-    drift: Vec<f64>,
+    substances: Vec<Watched>,
+}
+
+/// What a [`Watch`] knows of a substance.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Watched {
+    /// What appeared without an explanation in the present window.
+    drift: f64,
+    /// The most that ever appeared or vanished without an explanation within a second, as a part of what was there; negative
+    /// if it vanished.
+    pub worst_drift: f64,
+    /// The most by which values ever left the allowed range, as a part of that range, and the value that did.
+    pub worst_excess: f64,
+    /// See [`Watched::worst_excess`]; 0 if none did.
+    pub worst_value: f64,
 }
 
 impl Watch {
     /// A watch over this many substances.
     pub fn new(substances: usize) -> Self {
-        Watch { seconds: 0.0, drift: vec![0.0; substances] }
+        Watch { seconds: 0.0, substances: vec![Watched::default(); substances] }
     }
 
-    /// Takes the accounts of a step of `dt` seconds; returns the worst that they show, if they show anything.
-    pub fn observe(&mut self, ledger: &Ledger, dt: f64) -> Option<Finding> {
+    /// Takes the accounts of a step of `dt` seconds; returns what they show: at most one finding of each kind for each
+    /// substance, for as long as it lasts.
+    pub fn observe(&mut self, ledger: &Ledger, dt: f64) -> SmallVec<[Finding; 2]> {
+        if self.substances.len() < ledger.substances.len() {
+            self.substances.resize(ledger.substances.len(), Watched::default());
+        }
         if self.seconds >= 1.0 {
             self.seconds = 0.0;
-            self.drift.fill(0.0);
+            self.substances.iter_mut().for_each(|s| s.drift = 0.0);
         }
         self.seconds += dt;
-        let mut worst: Option<(f64, Finding)> = None;
-        let mut note = |badness: f64, finding| {
-            if worst.is_none_or(|(b, _)| badness > b) {
-                worst = Some((badness, finding));
-            }
-        };
-        for (substance, (account, drift)) in ledger.substances.iter().zip(&mut self.drift).enumerate() {
-            *drift += account.unexplained();
+        let mut found = SmallVec::new();
+        for (substance, (account, watched)) in ledger.substances.iter().zip(&mut self.substances).enumerate() {
+            watched.drift += account.unexplained();
             // What has almost vanished is no measure: compare with what there was of it in this step at most.
             let there = account.present.max(account.before.abs()).max(f64::MIN_POSITIVE);
-            let part = *drift / there;
+            let part = watched.drift / there;
+            if part.abs() > watched.worst_drift.abs() {
+                watched.worst_drift = part;
+            }
             if part.abs() > DRIFT {
-                note(part.abs() / DRIFT, Finding::Unexplained { substance, part });
+                found.push(Finding::Unexplained { substance, part });
             }
             let excess = account.excess();
+            let value = if account.range[1] > account.allowed[1] { account.range[1] } else { account.range[0] };
+            if excess > watched.worst_excess {
+                (watched.worst_excess, watched.worst_value) = (excess, value);
+            }
             if excess > SLACK {
-                let value = if account.range[1] > account.allowed[1] { account.range[1] } else { account.range[0] };
-                note(excess / SLACK, Finding::OutOfRange { substance, value, allowed: account.allowed });
+                found.push(Finding::OutOfRange { substance, value, allowed: account.allowed });
             }
         }
-        worst.map(|(_, finding)| finding)
+        found
+    }
+
+    /// What is known of each substance.
+    pub fn substances(&self) -> &[Watched] {
+        &self.substances
     }
 
     /// Shows what the next observation depends on.
     pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
         visitor.real("watch.seconds", &mut self.seconds);
-        self.drift.iter_mut().for_each(|d| visitor.real("watch.drift", d));
+        for Watched { drift, worst_drift, worst_excess, worst_value } in &mut self.substances {
+            for value in [drift, worst_drift, worst_excess, worst_value] {
+                visitor.real("watch", value);
+            }
+        }
     }
 }
 
@@ -192,17 +229,28 @@ mod tests {
     fn a_drift_of_a_thousandth_in_a_second_is_found_and_less_is_not() {
         let mut watch = Watch::new(1);
         for _ in 0..300 {
-            assert_eq!(watch.observe(&ledger(2.0 * 0.9e-3 / 30.0, [0.0, 1.0]), 1.0 / 30.0), None);
+            assert!(watch.observe(&ledger(2.0 * 0.9e-3 / 30.0, [0.0, 1.0]), 1.0 / 30.0).is_empty());
         }
+        // 0.9e-3 of the 2 that are there: the windows hold 30 steps, or 31 where they add up to a little less than a second.
+        assert!((watch.substances()[0].worst_drift / 0.9e-3 - 1.0).abs() < 0.04, "{watch:?}");
         let mut watch = Watch::new(1);
-        let found = (0..30).find_map(|_| watch.observe(&ledger(-2.0 * 1.2e-3 / 30.0, [0.0, 1.0]), 1.0 / 30.0));
+        let found = (0..30).find_map(|_| watch.observe(&ledger(-2.0 * 1.2e-3 / 30.0, [0.0, 1.0]), 1.0 / 30.0).pop());
         assert!(matches!(found, Some(Finding::Unexplained { substance: 0, part }) if part < -DRIFT), "{found:?}");
     }
 
     #[test]
     fn a_value_beyond_its_sources_is_found() {
         let found = Watch::new(1).observe(&ledger(0.0, [0.0, 1.1]), 0.1);
-        assert_eq!(found, Some(Finding::OutOfRange { substance: 0, value: 1.1, allowed: [0.0, 1.0] }));
+        assert_eq!(found[..], [Finding::OutOfRange { substance: 0, value: 1.1, allowed: [0.0, 1.0] }]);
+    }
+
+    #[test]
+    fn findings_of_both_kinds_are_told_together() {
+        let found = Watch::new(1).observe(&ledger(0.1, [-0.5, 1.0]), 0.1);
+        assert!(
+            matches!(found[..], [Finding::Unexplained { .. }, Finding::OutOfRange { value: -0.5, .. }]),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -15,6 +15,7 @@
 pub mod assets;
 pub mod build;
 pub mod diagnostic;
+pub mod driver;
 pub mod expr;
 pub mod flipbook;
 pub mod gallery;
@@ -29,6 +30,7 @@ pub mod texture;
 
 pub use assets::Assets;
 pub use diagnostic::{Problem, SceneError};
+pub use driver::{DriveError, Driver, Step, Trouble};
 pub use run::{CancelToken, Event, Observer, RunError, RunOptions, Summary, run};
 pub use scene::Scene;
 pub use setup::Setup;

@@ -1,10 +1,8 @@
 //! `squall bench`: how fast this machine simulates. The cases are scenes, built and stepped as in a run, without
 //! pictures or files.
 
-use std::time::Instant;
-
-use squall::{Scene, Setup};
-use squall_core::{StepReport, Timings};
+use squall::{Driver, Scene, Setup, Step};
+use squall_core::Timings;
 
 use crate::exit::{Code, Failure};
 use crate::output::print;
@@ -177,20 +175,15 @@ fn measure(case: &Case, threads: usize, steps: usize) -> Result<Measured, Failur
 /// Seconds of each step, the sums of the parts, and the cells at the end.
 fn time_steps(setup: &Setup, steps: usize) -> Result<(Vec<f64>, [f64; 5], u64), Failure> {
     let failed = |e: squall::RunError| Failure::from(e);
-    let mut sim = squall::build::build(setup).map_err(|e| failed(e.into()))?;
-    let mut step = || -> Result<(f64, StepReport), Failure> {
-        let dt = sim.longest_step(setup.solver.cfl).min(1.0 / setup.time.fps);
-        let start = Instant::now();
-        let report = sim.step(dt).map_err(|e| failed(e.into()))?;
-        Ok((start.elapsed().as_secs_f64(), report))
-    };
+    let mut driver = Driver::new(setup).map_err(|e| failed(e.into()))?;
+    let mut step = || driver.step().map_err(|e| failed(e.into()));
     // The first steps start from rest and touch memory for the first time.
     for _ in 0..3 {
         step()?;
     }
     let (mut seconds, mut parts, mut cells) = (Vec::with_capacity(steps), [0.0; 5], 0);
     for _ in 0..steps.max(1) {
-        let (spent, report) = step()?;
+        let Step { seconds: spent, report, .. } = step()?;
         seconds.push(spent);
         cells = report.cells;
         let Timings { follow, advect, force, diffuse, project, measure } = report.timings;

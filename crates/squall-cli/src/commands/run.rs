@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use squall::run::{CancelToken, Outcome, RunOptions, Summary};
+use squall::run::{CancelToken, Mass, Outcome, RunOptions, Summary};
 use squall::setup::Movie;
 use squall_io::Start;
 
 use crate::Voice;
 use crate::exit::{Code, Failure};
 use crate::output::{bytes, print, seconds};
-use crate::progress::{Progress, json_line};
+use crate::progress::{Progress, entries, json_line};
 use crate::scene::{Loaded, SceneArgs};
 
 /// Run a scene: frames, a movie, logs
@@ -54,7 +54,7 @@ pub struct HowArgs {
     /// Refuse to run if more memory is needed, for example 8GB [default: nine tenths of what is free]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Limits")]
     pub memory_limit: Option<u64>,
-    /// Stop with an error if the pressure solver misses its tolerance
+    /// Stop with an error if the pressure solve does not converge, or a substance is not accounted for
     #[arg(long, help_heading = "Limits")]
     pub strict: bool,
 }
@@ -200,10 +200,10 @@ fn describe(s: &Summary, plot: Option<&Path>) -> String {
         text += &format!("{} per step, {:.1} ns per cell.\n", seconds(s.seconds_per_step), s.ns_per_cell_step);
         text += &format!("Largest relative divergence {:.1e}.\n", s.largest_divergence);
         for mass in &s.masses {
-            let percent = 100.0 * mass.drift();
-            text +=
-                &format!("{}: {:.6} at first, {:.6} at last ({percent:+.2} %).\n", mass.name, mass.first, mass.last);
+            let percent = mass.drift().map_or_else(String::new, |d| format!(" ({:+.2} %)", 100.0 * d));
+            text += &format!("{}: {:.6} at first, {:.6} at last{percent}.\n", mass.name, mass.first, mass.last);
         }
+        text += &accounts(&s.masses);
     }
     if let Some(seam) = &s.seam {
         text += &format!(
@@ -224,12 +224,19 @@ fn describe(s: &Summary, plot: Option<&Path>) -> String {
     text + &format!("Frames: {folder}/frame_*.png\nLog:    {folder}/steps.csv\n")
 }
 
+/// One line if everything is accounted for; else one for each substance that is not.
+fn accounts(masses: &[Mass]) -> String {
+    let troubles = masses.iter().filter_map(|m| Some(format!("Not accounted for: {}, {}.\n", m.name, m.trouble()?)));
+    let troubles: String = troubles.collect();
+    if masses.is_empty() || !troubles.is_empty() {
+        return troubles;
+    }
+    let worst = masses.iter().map(|m| m.watched.worst_drift.abs()).fold(0.0, f64::max);
+    format!("Everything is accounted for, up to {worst:.0e} per second.\n")
+}
+
 fn finished(s: &Summary, plot: Option<&Path>) -> serde_json::Value {
-    let masses: Vec<_> = s
-        .masses
-        .iter()
-        .map(|m| serde_json::json!({ "name": m.name, "first": m.first, "last": m.last, "drift": m.drift() }))
-        .collect();
+    let masses: Vec<_> = s.masses.iter().map(mass_json).collect();
     serde_json::json!({
         "event": "finished",
         "outcome": match s.outcome {
@@ -249,6 +256,21 @@ fn finished(s: &Summary, plot: Option<&Path>) -> serde_json::Value {
         "folder": s.folder,
         "movie": s.movie,
         "plot": plot,
+    })
+}
+
+/// How much there was of a substance, and where it went.
+fn mass_json(m: &Mass) -> serde_json::Value {
+    serde_json::json!({
+        "name": m.name,
+        "first": m.first,
+        "last": m.last,
+        "drift": m.drift(),
+        "ledger": entries(m.entries),
+        "range": m.range,
+        "allowed": m.allowed,
+        "worst_unexplained_per_second": m.watched.worst_drift,
+        "trouble": m.trouble(),
     })
 }
 
@@ -287,6 +309,33 @@ mod tests {
         for wrong in ["", "GB", "-1GB", "8 parsecs", "nan", "inf"] {
             assert!(parse_bytes(wrong).is_err(), "{wrong}");
         }
+    }
+
+    fn mass(first: f64, last: f64) -> Mass {
+        Mass { name: "density".to_owned(), first, last, allowed: [0.0, 1.0], ..Mass::default() }
+    }
+
+    #[test]
+    fn a_change_is_told_relative_to_the_first_value() {
+        let grown = mass(0.01545, 0.02423);
+        assert!((grown.drift().unwrap() - 0.568).abs() < 1e-3);
+        assert!((mass_json(&grown)["drift"].as_f64().unwrap() - 0.568).abs() < 1e-3);
+        assert!((mass(-2.0, -1.0).drift().unwrap() - 0.5).abs() < 1e-12, "nearer to zero is more");
+        assert_eq!(mass(0.0, 1.0).drift(), None);
+        assert!(mass_json(&mass(0.0, 1.0))["drift"].is_null());
+    }
+
+    #[test]
+    fn one_line_says_that_all_is_well_and_others_name_who_is_not() {
+        let mut masses = [mass(1.0, 1.0), mass(1.0, 2.0)];
+        masses[0].watched.worst_drift = -2e-6;
+        assert_eq!(accounts(&masses), "Everything is accounted for, up to 2e-6 per second.\n");
+        masses[1].name = "heat".to_owned();
+        let watched = &mut masses[1].watched;
+        (watched.worst_drift, watched.worst_excess, watched.worst_value) = (0.0123, 0.5, 1.5);
+        let told = accounts(&masses);
+        assert!(told.starts_with("Not accounted for: heat, up to 1.23 % appeared"), "{told}");
+        assert!(told.contains("1.50000, outside of 0.00000 to 1.00000") && told.lines().count() == 1, "{told}");
     }
 
     #[test]

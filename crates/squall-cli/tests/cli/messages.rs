@@ -160,7 +160,8 @@ fn an_mp4_without_ffmpeg_is_refused_before_anything_is_computed() {
 
 #[test]
 fn a_strict_run_ends_well_because_the_solver_is_direct() {
-    Folder::with_tiny("strict").ok(&["run", "tiny.toml", "-q", "--strict"]);
+    let told = Folder::with_tiny("strict").ok(&["run", "tiny.toml", "--strict"]).stdout;
+    assert_eq!(told.matches("accounted for").count(), 1, "{told}");
 }
 
 #[test]
@@ -198,6 +199,19 @@ fn json_lines_are_json_and_tell_the_whole_story() {
     let last = lines.last().unwrap();
     assert_eq!((&last["outcome"], &last["frames"]), (&"done".into(), &6.into()));
     assert_eq!(ended.stderr, "");
+
+    let (mass, ledger) = (&last["masses"][0], &last["masses"][0]["ledger"]);
+    assert!(ledger["emitted"].as_f64() > Some(0.0) && ledger["unexplained"].is_number(), "{mass}");
+    assert!(mass["trouble"].is_null() && mass["worst_unexplained_per_second"].is_number(), "{mass}");
+
+    let ended = folder.ok(&["run", "tiny.toml", "--json", "-v", "--restart"]);
+    let lines = ended.stdout.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let step = lines.filter(|l| l["event"] == "step").last().unwrap();
+    let account = &step["ledger"]["substances"]["density"];
+    for entry in ["before", "emitted", "sides", "solids", "corrected", "unexplained", "after"] {
+        assert!(account[entry].is_number(), "{entry} in {step}");
+    }
+    assert!(step["ledger"]["volume"]["sides"].is_number() && step["ledger"]["momentum"].is_array(), "{step}");
 
     let ended = folder.squall(&["run", "nothing.toml", "--json"]);
     let line: serde_json::Value = serde_json::from_str(ended.stdout.trim()).unwrap();

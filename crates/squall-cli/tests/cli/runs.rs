@@ -35,10 +35,17 @@ fn the_log_has_a_row_for_each_step_and_ends_at_the_last_frame() {
     let log = String::from_utf8(folder.files("out/tiny").remove("steps.csv").unwrap()).unwrap();
     let mut lines = log.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
-    assert_eq!((header[0], header[1], *header.last().unwrap()), ("step", "time", "mass_density"));
+    assert_eq!((header[0], header[1], *header.last().unwrap()), ("step", "time", "density.allowed_max"));
     let rows: Vec<Vec<f64>> = lines.map(|l| l.split(',').map(|v| v.parse().unwrap()).collect()).collect();
     assert!(rows.iter().enumerate().all(|(i, row)| row[0] == (i + 1) as f64 && row.len() == header.len()));
     assert!((rows.last().unwrap()[1] - 0.2).abs() < 1e-12);
+    // The accounts of all steps lead from nothing to what is there.
+    let column = |name: &str| header.iter().position(|h| *h == name).unwrap_or_else(|| panic!("{name} in {header:?}"));
+    let entries = ["emitted", "dissipated", "sides", "tiles", "solids", "unexplained"];
+    let of = |row: &Vec<f64>| entries.iter().map(|e| row[column(&format!("density.{e}"))]).sum::<f64>();
+    let (sum, mass) = (rows.iter().map(of).sum::<f64>(), rows.last().unwrap()[column("mass_density")]);
+    assert!(mass > 0.01 && (sum - mass).abs() < 1e-9 * mass, "{sum} against {mass}");
+    assert!(rows.iter().all(|row| row[column("density.max")] <= row[column("density.allowed_max")] * 1.001));
 }
 
 #[test]

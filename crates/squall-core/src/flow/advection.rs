@@ -70,6 +70,9 @@ impl<const D: usize> Flow<D> {
         }
         advect_along(options, scratch, obstacles.as_ref(), velocity, substances, what);
         velocity.iter_mut().enumerate().for_each(|(c, u)| u.relabel(At::Face(c), velocity_ends(grid, options, c)));
+        if let (true, Some(rate)) = (what != Moved::Velocity, &self.swelling) {
+            self.books.swelled(&self.grid, &self.substances, self.obstacles.as_ref(), self.scratch.back(), rate);
+        }
         self.timings.stop(Stage::Advect, timer);
     }
 

@@ -13,7 +13,7 @@ use crate::force::Substance;
 use crate::grid::{Axis, End, Grid, Side};
 use crate::layout::Row;
 use crate::ledger::{Account, Ledger};
-use crate::ops;
+use crate::ops::{self, each};
 use crate::rows;
 use crate::sim::StateVisitor;
 use crate::solid::Solids;
@@ -28,6 +28,8 @@ pub(crate) struct Books {
     amounts: Each<f64>,
     /// What the present advection brings in through the sides.
     sides: Each<f64>,
+    /// What comes with the fluid that swells during it.
+    swelled: Each<f64>,
     /// The range that initial values, boundary values and sources span.
     allowed: Each<[f64; 2]>,
     /// The volume of fluid before the solids move, in cells.
@@ -68,6 +70,7 @@ impl Books {
         self.ledger = Ledger::default();
         self.ledger.substances = self.amounts.iter().map(|&before| Account { before, ..Account::default() }).collect();
         self.sides = smallvec![0.0; substances.len()];
+        self.swelled = smallvec![0.0; substances.len()];
         for a in 0..D {
             self.keeps_momentum[a] = grid.axes[a] == Axis::Periodic && obstacles.is_none();
             if self.keeps_momentum[a] {
@@ -124,6 +127,31 @@ impl Books {
         self.volume = obstacles.map_or(0.0, |o| o.solids.fluid_volume());
     }
 
+    /// After substances have moved along `paths`, in a flow that swells at `rate`.
+    pub fn swelled<const D: usize>(
+        &mut self,
+        grid: &Grid<D>,
+        substances: &[Substance<D>],
+        obstacles: Option<&Obstacles<D>>,
+        paths: &[Field<D>],
+        rate: &Field<D>,
+    ) {
+        if ops::max_abs(rate) == 0.0 {
+            return;
+        }
+        let solids = self.weighing(obstacles);
+        for (swelled, s) in self.swelled.iter_mut().zip(substances) {
+            *swelled = with_swelling(&s.field, s.ambient, solids, paths, rate) * grid.cell_volume();
+        }
+    }
+
+    /// Something may drive a substance to values within this range.
+    pub fn allow(&mut self, substance: usize, range: [f64; 2]) {
+        if let Some(allowed) = self.allowed.get_mut(substance) {
+            extend(allowed, range);
+        }
+    }
+
     /// Before substances are advected in flux form.
     pub fn before_fluxes<const D: usize>(&mut self, substances: &[Substance<D>], obstacles: Option<&Obstacles<D>>) {
         for (sides, s) in self.sides.iter_mut().zip(substances) {
@@ -164,7 +192,8 @@ impl Books {
             let now = amount(&s.field, s.ambient, weighing) * volume;
             account.sides += self.sides[i];
             account.solids += by_solids;
-            let missing = *before + self.sides[i] + by_solids - now;
+            account.emitted += self.swelled[i];
+            let missing = *before + self.sides[i] + by_solids + self.swelled[i] - now;
             *before = now;
             if settle(&mut s.field, solids.map(|o| o.volume()), s.ambient, missing / volume, spare) != 0.0 {
                 *before = amount(&s.field, s.ambient, weighing) * volume;
@@ -310,6 +339,65 @@ fn amount<const D: usize>(field: &Field<D>, ambient: Real, solids: Option<&Solid
             None => ops::lanes_sum(a.len(), |i| (a[i] - ambient) as f64),
             Some(v) => ops::lanes_sum(a.len(), |i| v[i] as f64 * (a[i] - ambient) as f64),
         }
+    };
+    rows::reduce(field.layout(), of_row, |x, y| x + y)
+}
+
+/// How many places of a path are looked at for fluid that swells there.
+const PLACES: usize = 4;
+
+/// How much of what exceeds the ambient value has come with fluid that swells, in cells, after values have moved along `paths`.
+///
+/// What swells is like what is there: values stay, and their volume grows. A cell was `det(1 + grad d)` of its volume before,
+/// with the displacements `d`; the rest is new. Elsewhere that determinant is 1 but for the error of tracing, which is to be
+/// seen: so only paths through fluid that swells count.
+fn with_swelling<const D: usize>(
+    field: &Field<D>,
+    ambient: Real,
+    solids: Option<&Solids<D>>,
+    paths: &[Field<D>],
+    rate: &Field<D>,
+) -> f64 {
+    let cells = field.cells().map(|n| n as isize);
+    let bounded = field.layout().as_tiles().is_none();
+    let inside = |index: [isize; D]| each(|a| if bounded { index[a].clamp(0, cells[a] - 1) } else { index[a] });
+    let of_cell = |index: [isize; D]| {
+        let d: [f64; D] = each(|a| paths[a].get_signed(index) as f64);
+        let swells = (0..=PLACES).any(|k| {
+            let part = k as f64 / PLACES as f64;
+            rate.get_signed(inside(each(|a| index[a] + (part * d[a]).round() as isize))) != 0.0
+        });
+        if !swells {
+            return 0.0;
+        }
+        let slope = |a: usize, b: usize| {
+            let (mut up, mut down) = (index, index);
+            (up[b], down[b]) = (index[b] + 1, index[b] - 1);
+            let [up, down] = [up, down].map(inside);
+            let apart = (up[b] - down[b]).max(1) as f64;
+            (paths[a].get_signed(up) - paths[a].get_signed(down)) as f64 / apart
+        };
+        let mut matrix = [[0.0; 3]; 3];
+        for a in 0..3 {
+            for b in 0..3 {
+                matrix[a][b] = f64::from(a == b) + if a < D && b < D { slope(a, b) } else { 0.0 };
+            }
+        }
+        let [x, y, z] = matrix;
+        let volume = x[0] * (y[1] * z[2] - y[2] * z[1]) - x[1] * (y[0] * z[2] - y[2] * z[0])
+            + x[2] * (y[0] * z[1] - y[1] * z[0]);
+        1.0 - volume
+    };
+    let of_row = |row: Row<'_, D>| {
+        let (a, volumes) = (field.row(row), solids.and_then(|s| s.volumes_near(row)));
+        let mut sum = 0.0;
+        for x in (0..a.len()).filter(|&x| a[x] != ambient) {
+            let mut index = row.index;
+            index[0] += x as isize;
+            let fluid = volumes.map_or(1.0, |v| v[x] as f64);
+            sum += fluid * (a[x] - ambient) as f64 * of_cell(index);
+        }
+        sum
     };
     rows::reduce(field.layout(), of_row, |x, y| x + y)
 }

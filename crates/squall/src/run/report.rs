@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use squall_core::StepReport;
+use squall_core::ledger::{DRIFT, SLACK, Watched};
 use squall_core::looped::{Preparation, Seam};
-use squall_core::{StepError, StepReport};
 use squall_io::{CheckpointError, FolderError, IoError, MovieError, OutputFolder};
 use squall_render::{Image, RenderError};
 
 use crate::build::BuildError;
+use crate::driver::{DriveError, Trouble};
 use crate::picture::PainterError;
 use crate::setup::Setup;
 
@@ -36,7 +38,11 @@ pub enum Event<'a> {
         seconds: f64,
         /// What it did.
         report: &'a StepReport,
+        /// The names of the substances, in the order of their accounts.
+        substances: &'a [String],
     },
+    /// The accounts of a step show what nothing explains; told once for each substance and kind.
+    Trouble(&'a Trouble),
     /// A step was made before the first frame can begin: for loops.
     Preparing(Preparation),
     /// A picture was drawn; it is not on disk yet.
@@ -94,22 +100,45 @@ pub enum Outcome {
     Cancelled,
 }
 
-/// How much there was of a substance: its integral over the box.
-#[derive(Clone, Debug, PartialEq)]
+/// How much there was of a substance, and where it went.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mass {
     /// The substance.
     pub name: String,
-    /// After the first step.
+    /// Its integral over the fluid after the first step.
     pub first: f64,
-    /// After the last step.
+    /// The same after the last step.
     pub last: f64,
+    /// Sums over all steps of [`Account::entries`](squall_core::ledger::Account::entries).
+    pub entries: [f64; 7],
+    /// The smallest and the largest value after the last step.
+    pub range: [f64; 2],
+    /// What sources, initial and boundary values allow.
+    pub allowed: [f64; 2],
+    /// The worst that its accounts showed.
+    pub watched: Watched,
 }
 
 impl Mass {
-    /// The change relative to the larger of the two; 0 if there was never any.
-    pub fn drift(&self) -> f64 {
-        let scale = self.first.abs().max(self.last.abs());
-        if scale > 0.0 { (self.last - self.first) / scale } else { 0.0 }
+    /// The change relative to what there was at first; `None` if that was nothing.
+    pub fn drift(&self) -> Option<f64> {
+        (self.first != 0.0).then(|| (self.last - self.first) / self.first.abs())
+    }
+
+    /// What its accounts showed that nothing explains; `None`: all is well.
+    pub fn trouble(&self) -> Option<String> {
+        let Watched { worst_drift, worst_excess, worst_value, .. } = self.watched;
+        let mut troubles = Vec::new();
+        if worst_drift.abs() > DRIFT {
+            let way = if worst_drift < 0.0 { "vanished" } else { "appeared" };
+            troubles
+                .push(format!("up to {:.2} % {way} within a second without an explanation", 100.0 * worst_drift.abs()));
+        }
+        if worst_excess > SLACK {
+            let [low, high] = self.allowed;
+            troubles.push(format!("a value of {worst_value:.5}, outside of {low:.5} to {high:.5}"));
+        }
+        (!troubles.is_empty()).then(|| troubles.join("; "))
     }
 }
 
@@ -239,33 +268,9 @@ pub enum RunError {
     /// The movie cannot be made. All frames are on disk.
     #[error(transparent)]
     Movie(#[from] MovieError),
-    /// A step could not be made.
+    /// The simulation cannot go on.
     #[error(transparent)]
-    Step(#[from] StepError),
-    /// A pressure solve missed its tolerance, and the run is strict.
-    #[error(
-        "the pressure solve of step {step} (t = {time} s) left a relative divergence of {divergence:.1e}, above {limit:.0e}"
-    )]
-    NotConverged {
-        /// Which step, counted from 1.
-        step: u64,
-        /// When, in seconds.
-        time: f64,
-        /// What it left.
-        divergence: f64,
-        /// What it may leave.
-        limit: f64,
-    },
-    /// The fluid is too fast for the frame rate.
-    #[error("frame {frame} was not reached in {limit} steps: fluid crosses {cells_per_second:.2e} cells per second")]
-    TooManySteps {
-        /// Which frame.
-        frame: u64,
-        /// Most steps in a frame.
-        limit: u32,
-        /// How fast the fluid is.
-        cells_per_second: f64,
-    },
+    Drive(#[from] DriveError),
 }
 
 impl From<PainterError> for RunError {
@@ -307,20 +312,7 @@ impl RunError {
             RunError::OtherPhysics { .. } => {
                 "run the scene again; without that only [picture], [camera], [[light]], [render] and colours may change"
             }
-            RunError::Step(StepError::TooFast { .. }) => {
-                "the flow is too fast for the steps: weaker forces, shorter steps (solver.cfl, solver.max_dt) or larger cells"
-            }
-            RunError::Step(StepError::OutOfMemory(_)) => {
-                "the fluid has spread: a coarser grid, a faster fade or a smaller buffer takes less memory"
-            }
-            RunError::Step(_) => {
-                "look for an expression that divides by zero or grows without bound, and for very strong forces; \
-                 smaller steps (solver.cfl, solver.max_dt) may help"
-            }
-            RunError::NotConverged { .. } => {
-                "smaller steps (solver.cfl) may help; without --strict this is only reported"
-            }
-            RunError::TooManySteps { .. } => "raise solver.cfl, raise time.fps, or make forces and velocities weaker",
+            RunError::Drive(e) => e.advice(),
             RunError::Movie(MovieError::NoFfmpeg) => "for example --set output.movie=gif",
             RunError::Movie(_) => "all frames are on disk; running the same command again only makes the movie",
             RunError::Io(e) | RunError::Folder(FolderError::Io(e)) if e.is_full_disk() => {

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use squall_core::clock::next_dt;
+use squall_core::ledger::Account;
 use squall_core::sim::MatchReport;
-use squall_core::{Simulation, StateVisitor, StepReport, Volume};
+use squall_core::{StateVisitor, StepReport, Volume};
 use squall_io::{Checkpoint, OutputFolder, Position, SceneHash, VdbValues, checkpoint};
 use squall_render::film;
 
@@ -14,15 +14,11 @@ use super::passes::Sidecar;
 use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use super::writer::{Failed, Frame, Pixels, Writer, Written};
 use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS};
-use crate::build::build;
+use crate::driver::{Driver, Step};
 use crate::picture::{Painter, Picture, read_field, tone};
-use crate::setup::{Model, Setup};
+use crate::setup::Setup;
 use crate::texture::Detail;
 
-/// Most steps in a frame: who needs more has made a mistake.
-const MAX_STEPS: u32 = 10_000;
-/// Largest relative divergence that a strict run accepts.
-const STRICT_DIVERGENCE: f64 = 1e-5;
 /// Seconds between savings of the log, apart from checkpoints.
 const LOG_SECONDS: f64 = 5.0;
 
@@ -31,7 +27,7 @@ pub(super) struct Simulator<'a> {
     strict: bool,
     told_of_pressure: bool,
     hash: SceneHash,
-    sim: Box<dyn Simulation>,
+    driver: Driver,
     painter: Painter,
     /// For volumes.
     detail: Option<Detail>,
@@ -80,20 +76,17 @@ impl<'a> Simulator<'a> {
         folder: OutputFolder,
         checkpoint: Option<Checkpoint>,
     ) -> Result<Self, RunError> {
-        let mut sim = build(setup)?;
+        let mut driver = Driver::new(setup)?;
         let mut painter = Painter::new(setup)?;
         let mut totals = Totals::new(setup.substances.len());
-        let mut frame = 0;
         let resumed = checkpoint.is_some();
         if let Some(checkpoint) = checkpoint {
-            frame = checkpoint.position.frame;
-            checkpoint.restore(|v| visit(v, &mut *sim, &mut painter, &mut totals))?;
+            checkpoint.restore(|v| visit(v, &mut driver, &mut painter, &mut totals))?;
         }
-        let masses: String = setup.substances.iter().map(|s| format!(",mass_{}", s.name)).collect();
-        let header = format!("step,time,dt,cfl,max_speed,max_divergence,relative_divergence,energy,cells{masses}");
-        let steps = Log::open(folder.path().join(STEPS), &header, resumed.then_some(totals.steps))?;
+        let (frame, made) = (driver.frame(), driver.steps());
+        let steps = Log::open(folder.path().join(STEPS), &steps_header(driver.substances()), resumed.then_some(made))?;
         let header = "step,seconds,advect,force,diffuse,project,measure";
-        let timings = Log::open(folder.path().join(TIMINGS), header, resumed.then_some(totals.steps))?;
+        let timings = Log::open(folder.path().join(TIMINGS), header, resumed.then_some(made))?;
         let targets = match &setup.guide {
             Some(guide) => {
                 let names = guide.smokes.iter().map(|g| setup.substances[g.substance].name.as_str());
@@ -107,7 +100,7 @@ impl<'a> Simulator<'a> {
             strict: options.strict,
             told_of_pressure: false,
             hash: setup.hash().into(),
-            sim,
+            driver,
             painter,
             detail: if setup.output.vdb.as_ref().is_some_and(|vdb| vdb.detail) { Detail::new(setup) } else { None },
             totals,
@@ -127,66 +120,25 @@ impl<'a> Simulator<'a> {
 
     /// Computes and draws all frames up to `last`, and leaves a checkpoint of the end.
     pub fn run_to(&mut self, last: u64, observer: &mut dyn Observer, cancel: &CancelToken) -> Result<(), Stop> {
-        if self.totals.steps == 0 && self.setup.time.include_start {
+        if self.driver.steps() == 0 && self.setup.time.include_start {
             self.show(0, observer)?;
         }
-        self.prepare(observer, cancel)?;
-        for frame in self.frame + 1..=last {
-            self.advance_to(frame, observer, cancel)?;
-            self.show(frame, observer)?;
+        while self.driver.frame() < last {
+            if let Some(preparation) = self.driver.preparation() {
+                observer.event(&Event::Preparing(preparation));
+            }
+            if cancel.is_cancelled() {
+                return Err(Stop::Cancelled);
+            }
+            let step = self.driver.step()?;
+            self.note(&step, observer)?;
+            if step.reached {
+                self.show(self.driver.frame(), observer)?;
+            } else {
+                self.save_from_time_to_time(observer)?;
+            }
         }
         self.save(observer)
-    }
-
-    /// Makes the steps that lead to where the first frame can begin: for loops.
-    fn prepare(&mut self, observer: &mut dyn Observer, cancel: &CancelToken) -> Result<(), Stop> {
-        let solver = &self.setup.solver;
-        let share = 1.0 / (self.setup.time.fps * f64::from(solver.steps_per_frame));
-        let (mut done, mut steps) = (u64::MAX, 0);
-        while let Some(preparation) = self.sim.preparation() {
-            observer.event(&Event::Preparing(preparation));
-            (done, steps) = (preparation.done, if done == preparation.done { steps + 1 } else { 0 });
-            if cancel.is_cancelled() {
-                return Err(Stop::Cancelled);
-            }
-            if steps >= MAX_STEPS {
-                let cells_per_second = self.sim.cells_per_second();
-                return Err(RunError::TooManySteps { frame: done + 1, limit: MAX_STEPS, cells_per_second }.into());
-            }
-            let dt = self.sim.longest_step(solver.cfl).min(solver.max_dt).min(share);
-            self.step(dt, None, observer)?;
-            self.save_from_time_to_time(observer)?;
-        }
-        Ok(())
-    }
-
-    /// Makes the steps that lead to a frame. Their lengths depend on the state alone, so a run that was interrupted
-    /// between two of them goes on as if nothing had happened.
-    fn advance_to(&mut self, frame: u64, observer: &mut dyn Observer, cancel: &CancelToken) -> Result<(), Stop> {
-        let solver = &self.setup.solver;
-        let end = frame as f64 / self.setup.time.fps;
-        let share = 1.0 / (self.setup.time.fps * f64::from(solver.steps_per_frame));
-        for _ in 0..MAX_STEPS {
-            let remaining = end - self.sim.time();
-            if remaining <= 0.0 {
-                self.sim.snap_time(end);
-                return Ok(());
-            }
-            if cancel.is_cancelled() {
-                return Err(Stop::Cancelled);
-            }
-            // At rest this is infinite: then the frame is one step.
-            let by_speed = self.sim.longest_step(solver.cfl);
-            let dt = next_dt(remaining, by_speed.min(solver.max_dt).min(share));
-            self.step(dt, Some((frame, 1.0 - (remaining - dt) * self.setup.time.fps)), observer)?;
-            if dt == remaining {
-                self.sim.snap_time(end);
-                return Ok(());
-            }
-            self.save_from_time_to_time(observer)?;
-        }
-        let cells_per_second = self.sim.cells_per_second();
-        Err(RunError::TooManySteps { frame, limit: MAX_STEPS, cells_per_second }.into())
     }
 
     fn save_from_time_to_time(&mut self, observer: &mut dyn Observer) -> Result<(), Stop> {
@@ -197,36 +149,30 @@ impl<'a> Simulator<'a> {
         Ok(())
     }
 
-    /// Makes a step, on the way to a frame if any is in sight, of which it finishes a part.
-    fn step(&mut self, dt: f64, towards: Option<(u64, f64)>, observer: &mut dyn Observer) -> Result<(), Stop> {
-        let start = Instant::now();
-        let report = self.sim.step(dt)?;
-        let seconds = start.elapsed().as_secs_f64();
+    /// Writes down what a step did, and tells it.
+    fn note(&mut self, step: &Step, observer: &mut dyn Observer) -> Result<(), Stop> {
+        let Step { number, seconds, report, .. } = step;
         self.seconds_stepping += seconds;
         self.steps_here += 1;
         self.cell_steps += report.cells;
-        self.totals.add(&report);
-        let (step, time) = (self.totals.steps, self.sim.time());
-        let r = &report;
-        let row = [time, r.dt, r.cfl, r.max_speed, r.max_divergence, r.relative_divergence, r.energy, r.cells as f64];
-        self.steps.row(step, row.into_iter().chain(r.mass.iter().copied()));
+        self.totals.add(*number, report);
+        self.steps.row(*number, steps_row(step));
         let t = &report.timings;
-        self.timings.row(step, [seconds, t.advect, t.force, t.diffuse, t.project, t.measure]);
-        if let Some((frame, progress)) = towards {
-            observer.event(&Event::Step { step, frame, progress, seconds, report: &report });
+        self.timings.row(*number, [*seconds, t.advect, t.force, t.diffuse, t.project, t.measure]);
+        if let Some((frame, progress)) = step.towards {
+            let (step, seconds, substances) = (*number, *seconds, self.driver.substances());
+            observer.event(&Event::Step { step, frame, progress, seconds, report, substances });
         }
-        let divergence = report.relative_divergence;
-        // Also true for NaN.
-        let small = divergence <= STRICT_DIVERGENCE || self.setup.model != Model::StableFluids;
-        if self.strict && !(small && report.pressure.converged) {
-            return Err(RunError::NotConverged { step, time, divergence, limit: STRICT_DIVERGENCE }.into());
+        if self.strict {
+            step.strictly()?;
         }
+        step.troubles.iter().for_each(|trouble| observer.event(&Event::Trouble(trouble)));
         if !report.pressure.converged && !self.told_of_pressure {
             self.told_of_pressure = true;
             let left = report.pressure.residual;
             observer.event(&Event::Notice(format!(
-                "the pressure was not found in step {step}: {left:.1e} of the divergence is left; smoke may gain or lose \
-                 volume there (--strict makes this an error)"
+                "the pressure solve of step {number} did not converge: {left:.1e} of the divergence is left; smoke may gain or \
+                 lose volume there (--strict makes this an error)"
             )));
         }
         Ok(())
@@ -234,18 +180,18 @@ impl<'a> Simulator<'a> {
 
     /// Draws the present state as a frame and hands it to the writer.
     fn show(&mut self, number: u64, observer: &mut dyn Observer) -> Result<(), Stop> {
-        if let (Some(log), Some(report)) = (&mut self.targets, self.sim.match_report()) {
-            log.row(number, targets_row(self.sim.time(), &report));
+        if let (Some(log), Some(report)) = (&mut self.targets, self.driver.simulation_mut().match_report()) {
+            log.row(number, targets_row(self.driver.time(), &report));
         }
-        let picture = self.painter.draw(&*self.sim, number)?;
-        let passes = self.painter.draw_passes(&*self.sim, number, &picture)?;
+        let picture = self.painter.draw(self.driver.simulation(), number)?;
+        let passes = self.painter.draw_passes(self.driver.simulation(), number, &picture)?;
         let (pixels, exr) = finish(self.setup, picture);
         observer.event(&Event::Picture { frame: number, image: pixels.image() });
         let mut fields = Vec::with_capacity(self.setup.output.fields.len());
         for name in &self.setup.output.fields {
-            let Some(field) = read_field(&*self.sim, name) else { continue };
+            let Some(field) = read_field(self.driver.simulation(), name) else { continue };
             // NumPy's last axis is the fastest.
-            let mut shape: Vec<usize> = self.sim.cells().iter().rev().copied().collect();
+            let mut shape: Vec<usize> = self.driver.simulation().cells().iter().rev().copied().collect();
             if field.components > 1 {
                 shape.push(field.components);
             }
@@ -253,7 +199,7 @@ impl<'a> Simulator<'a> {
         }
         let volumes = self.volumes();
         let half = self.setup.output.vdb.as_ref().is_some_and(|vdb| vdb.half);
-        let (time, fps) = (self.sim.time(), self.setup.time.fps);
+        let (time, fps) = (self.driver.time(), self.setup.time.fps);
         self.writer.send(Frame { number, pixels, exr, passes, volumes, half, time, fps, fields })?;
         self.frame = number;
         tell(self.writer.news(), observer);
@@ -267,9 +213,9 @@ impl<'a> Simulator<'a> {
     fn volumes(&self) -> Vec<(String, VdbValues<Volume>)> {
         let component = |name: &str, a: usize| {
             let mut out = Volume::default();
-            self.sim.volume(name, a, &mut out).then_some(out)
+            self.driver.simulation().volume(name, a, &mut out).then_some(out)
         };
-        let displacements = self.detail.as_ref().map(|detail| detail.displacements(&*self.sim));
+        let displacements = self.detail.as_ref().map(|detail| detail.displacements(self.driver.simulation()));
         let substance = |name: &str| self.setup.substances.iter().any(|s| s.name == name);
         let names = self.setup.output.vdb.iter().flat_map(|vdb| &vdb.fields);
         let values = |name: &String| match name.as_str() {
@@ -297,9 +243,9 @@ impl<'a> Simulator<'a> {
         tell(self.writer.flush()?, observer);
         self.save_logs()?;
         if self.setup.output.checkpoint_seconds > 0.0 {
-            let position = Position { frame: self.frame, step: self.totals.steps };
-            let Self { sim, painter, totals, .. } = self;
-            checkpoint::save(&self.checkpoint_path, self.hash, position, |v| visit(v, &mut **sim, painter, totals))?;
+            let position = Position { frame: self.frame, step: self.driver.steps() };
+            let Self { driver, painter, totals, .. } = self;
+            checkpoint::save(&self.checkpoint_path, self.hash, position, |v| visit(v, driver, painter, totals))?;
             observer.event(&Event::Checkpoint { frame: position.frame, step: position.step });
         }
         self.saved = Instant::now();
@@ -322,16 +268,16 @@ impl<'a> Simulator<'a> {
         let (folder, news) = self.writer.finish()?;
         tell(news, observer);
         summary.frames = self.frame;
-        summary.steps = self.totals.steps;
+        summary.steps = self.driver.steps();
         summary.steps_here = self.steps_here;
         if self.steps_here > 0 {
             summary.seconds_per_step = self.seconds_stepping / self.steps_here as f64;
             summary.ns_per_cell_step = 1e9 * self.seconds_stepping / self.cell_steps.max(1) as f64;
         }
-        summary.seam = self.sim.seam();
+        summary.seam = self.driver.seam();
         summary.largest_divergence = self.totals.divergence;
-        let masses = self.setup.substances.iter().zip(self.totals.first_mass.iter().zip(&self.totals.last_mass));
-        summary.masses = masses.map(|(s, (&first, &last))| Mass { name: s.name.clone(), first, last }).collect();
+        let known = self.totals.masses.iter().zip(self.driver.substances()).zip(self.driver.watch().substances());
+        summary.masses = known.map(|((mass, name), &watched)| Mass { name: name.clone(), watched, ..*mass }).collect();
         // The first error is the one to tell; a writer's error has been told by `finish`.
         for result in [ran, saved] {
             match result {
@@ -342,6 +288,24 @@ impl<'a> Simulator<'a> {
         }
         Ok(folder)
     }
+}
+
+/// The columns of `steps.csv`: after those of the whole fluid, for each substance its mass; then its accounts.
+fn steps_header(substances: &[String]) -> String {
+    let masses = substances.iter().map(|name| format!(",mass_{name}"));
+    let accounts = substances.iter().flat_map(|name| {
+        Account::ENTRIES.into_iter().chain(["max", "allowed_max"]).map(move |entry| format!(",{name}.{entry}"))
+    });
+    let columns = "step,time,dt,cfl,max_speed,max_divergence,relative_divergence,energy,cells";
+    columns.to_owned() + &masses.chain(accounts).collect::<String>()
+}
+
+/// A row of it, without the number of the step.
+fn steps_row(step: &Step) -> impl Iterator<Item = f64> {
+    let r = &step.report;
+    let flow = [step.time, r.dt, r.cfl, r.max_speed, r.max_divergence, r.relative_divergence, r.energy, r.cells as f64];
+    let accounts = r.ledger.substances.iter().flat_map(|a| a.entries().into_iter().chain([a.range[1], a.allowed[1]]));
+    flow.into_iter().chain(r.mass.iter().copied()).chain(accounts)
 }
 
 /// The columns of `targets.csv`.
@@ -395,39 +359,40 @@ fn tell(news: Vec<Written>, observer: &mut dyn Observer) {
 }
 
 /// Everything that the rest of the run depends on, always in the same order.
-fn visit(visitor: &mut dyn StateVisitor, sim: &mut dyn Simulation, painter: &mut Painter, totals: &mut Totals) {
+fn visit(visitor: &mut dyn StateVisitor, driver: &mut Driver, painter: &mut Painter, totals: &mut Totals) {
     totals.visit_state(visitor);
     painter.visit_state(visitor);
-    sim.visit_state(visitor);
+    driver.visit_state(visitor);
 }
 
 /// What is told at the end, over the whole run.
 struct Totals {
-    steps: u64,
     divergence: f64,
-    first_mass: Vec<f64>,
-    last_mass: Vec<f64>,
+    masses: Vec<Mass>,
 }
 
 impl Totals {
     fn new(substances: usize) -> Self {
-        Self { steps: 0, divergence: 0.0, first_mass: vec![0.0; substances], last_mass: vec![0.0; substances] }
+        Self { divergence: 0.0, masses: vec![Mass::default(); substances] }
     }
 
-    fn add(&mut self, report: &StepReport) {
-        self.steps += 1;
+    fn add(&mut self, step: u64, report: &StepReport) {
         self.divergence = self.divergence.max(report.relative_divergence);
-        self.last_mass.clear();
-        self.last_mass.extend(&report.mass);
-        if self.steps == 1 {
-            self.first_mass.clone_from(&self.last_mass);
+        for (mass, account) in self.masses.iter_mut().zip(&report.ledger.substances) {
+            if step == 1 {
+                mass.first = account.after;
+            }
+            mass.last = account.after;
+            mass.entries.iter_mut().zip(account.entries()).for_each(|(sum, entry)| *sum += entry);
+            (mass.range, mass.allowed) = (account.range, account.allowed);
         }
     }
 
     fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
-        visitor.integer("run.steps", &mut self.steps);
         visitor.real("run.divergence", &mut self.divergence);
-        self.first_mass.iter_mut().for_each(|m| visitor.real("run.first_mass", m));
-        self.last_mass.iter_mut().for_each(|m| visitor.real("run.last_mass", m));
+        for Mass { first, last, entries, range, allowed, .. } in &mut self.masses {
+            let values = [first, last].into_iter().chain(entries).chain(range).chain(allowed);
+            values.for_each(|value| visitor.real("run.mass", value));
+        }
     }
 }

@@ -1,8 +1,7 @@
 //! Motion vectors: frames moved by them come close to the frames that follow.
 
-use squall::build::build;
 use squall::picture::{Painter, Picture};
-use squall::{Scene, Setup};
+use squall::{Driver, Scene, Setup};
 use squall_render::color::from_srgb8;
 use squall_render::film::Tone;
 use squall_render::flow::fit;
@@ -51,22 +50,16 @@ fn mixed(a: &[[f32; 4]], b: &[[f32; 4]], t: f32) -> Vec<[f32; 4]> {
 /// Frames `last - 2` to `last + 1` of a scene, and the one half way between the two in the middle.
 fn shots(text: &str, last: u32) -> ([Shot; 4], Shot) {
     let (setup, _) = Scene::parse("test.toml", text, &[]).unwrap().setup().unwrap();
-    let mut sim = build(&setup).unwrap();
+    let mut driver = Driver::new(&setup).unwrap();
     let mut painter = Painter::new(&setup).unwrap();
     let (mut frames, mut between) = (Vec::new(), None);
     for half in 1..=2 * last + 2 {
-        let end = f64::from(half) / (2.0 * setup.time.fps);
-        while sim.time() < end {
-            let dt = sim.longest_step(setup.solver.cfl).min(end - sim.time());
-            sim.step(dt).unwrap();
-            if end - sim.time() < 1e-9 {
-                sim.snap_time(end);
-            }
-        }
+        driver.run_to_time(f64::from(half) / (2.0 * setup.time.fps)).unwrap();
+        let sim = driver.simulation();
         if half + 4 >= 2 * last {
             // The same grain in all: what differs is what has moved.
-            let picture = painter.draw(&*sim, 1).unwrap();
-            let passes = painter.draw_passes(&*sim, 1, &picture).unwrap();
+            let picture = painter.draw(sim, 1).unwrap();
+            let passes = painter.draw_passes(sim, 1, &picture).unwrap();
             let motion = passes.into_iter().find(|pass| pass.name == "motion").unwrap().rgba;
             let (width, pixels) = pixels(&setup, &picture);
             let shot = Shot { width, pixels, motion };

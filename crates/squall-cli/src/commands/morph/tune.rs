@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use squall::Setup;
 use squall::plot::TargetTable;
-use squall_core::clock::next_dt;
+use squall::{Driver, Setup};
 use squall_core::model::target::{Parameters, suggest};
 use squall_core::{At, Field, Grid, Side, Simulation};
 
@@ -21,8 +20,6 @@ use crate::scene;
 /// Cells along the longer side of the grids that are tried on, in 2D and in 3D: a second or two for a run. On coarser ones strokes
 /// of letters are two cells wide, and their errors say little about finer ones.
 const TRIAL_CELLS: [usize; 2] = [128, 48];
-/// Steps to one time after which a trial is given up.
-const MOST_STEPS: usize = 20_000;
 
 /// What core suggests for smoke of density one, whatever its form: this is what "auto" means for these numbers.
 pub fn usual(plan: &Plan) -> Parameters {
@@ -113,13 +110,13 @@ fn describe(wanted: f64, found: &Found, chosen: &Plan, trial: &Plan) -> String {
 
 /// Runs a setup without pictures; the largest raw error of any smoke at any of the times. Infinite if it breaks down.
 fn worst_error(setup: &Setup, times: &[f64]) -> Result<f64, Failure> {
-    let mut sim = squall::build::build(setup).map_err(squall::RunError::from)?;
+    let mut driver = Driver::new(setup).map_err(squall::RunError::from)?;
     let mut worst: f64 = 0.0;
     for &time in times {
-        if !advance_to(&mut *sim, time, setup) {
+        if driver.run_to_time(time).is_err() {
             return Ok(f64::INFINITY);
         }
-        let Some(error) = raw_error(&mut *sim) else {
+        let Some(error) = raw_error(driver.simulation_mut()) else {
             return Err(Failure::new(Code::Usage, "there is nothing to tune: the scene has no targets", None));
         };
         worst = worst.max(error);
@@ -130,23 +127,6 @@ fn worst_error(setup: &Setup, times: &[f64]) -> Result<f64, Failure> {
 /// The largest raw error of any smoke as it is now.
 fn raw_error(sim: &mut dyn Simulation) -> Option<f64> {
     sim.match_report()?.smokes.iter().map(|(_, metrics)| metrics.raw_error).reduce(f64::max)
-}
-
-/// Steps as a run does; `false` if that fails.
-fn advance_to(sim: &mut dyn Simulation, end: f64, setup: &Setup) -> bool {
-    let longest = setup.solver.max_dt.min(1.0 / (setup.time.fps * f64::from(setup.solver.steps_per_frame)));
-    for _ in 0..MOST_STEPS {
-        let remaining = end - sim.time();
-        if remaining <= 0.0 {
-            sim.snap_time(end);
-            return true;
-        }
-        let dt = next_dt(remaining, sim.longest_step(setup.solver.cfl).min(longest));
-        if sim.step(dt).is_err() {
-            return false;
-        }
-    }
-    false
 }
 
 /// Says which error the run itself reached when its targets were to be formed.

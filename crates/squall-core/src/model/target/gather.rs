@@ -38,7 +38,7 @@ impl<const D: usize> TargetSmoke<D> {
     pub(super) fn gather(&mut self, time: f64, dt: f64) {
         let timer = self.flow.timings.start();
         let flat = self.closed();
-        let Self { flow: Flow { grid, options, substances, obstacles, .. }, guided, sweeps, .. } = self;
+        let Self { flow: Flow { grid, options, substances, obstacles, books, .. }, guided, sweeps, .. } = self;
         for guided in guided {
             let (v_g, aim) = (guided.gathering.at(time).0[0], &mut guided.aim);
             aim.gathered = Gathered::default();
@@ -50,6 +50,7 @@ impl<const D: usize> TargetSmoke<D> {
             let open = obstacles.as_ref().map(|o| o.solids.open());
             let scale = aim.scale(sum(field));
             let fullest = (max_abs(field) as f64).max(scale * aim.peak);
+            books.allow(guided.substance, [0.0, scale * aim.peak]);
             let (k, gathered) = cycles(grid, v_g * dt, scale, aim.smooth_peak, fullest);
             aim.gathered = gathered;
             let spare = sweeps.lend();

@@ -1,0 +1,400 @@
+//! Steps that lead from frame to frame: a scene in, reports and fields out; no folder, no pictures, no files.
+//!
+//! ```
+//! use squall::{CancelToken, Driver, Scene};
+//!
+//! let text = "[grid]\ncells = [32, 48]\n[substance.density]\ninitial = \"y < 0.2\"\n[fluid]\nvelocity = [\"sin(tau*y)\", 0]";
+//! let (setup, _) = Scene::parse("smoke.toml", text, &[])?.setup()?;
+//! let mut driver = Driver::new(&setup)?;
+//!
+//! let mut steps = 0;
+//! driver.run_to(3, &mut |step| steps = step.number, &CancelToken::default())?;
+//! assert_eq!((driver.frame(), driver.steps()), (3, steps));
+//!
+//! let mut density = Vec::new();
+//! assert!(driver.simulation().read("density", 0, &mut density));
+//! assert_eq!(density.len(), 32 * 48);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+
+use squall_core::clock::{Stopwatch, next_dt};
+use squall_core::ledger::{Finding, Watch};
+use squall_core::looped::{Preparation, Seam};
+use squall_core::{Simulation, StateVisitor, StepError, StepReport};
+
+use crate::build::{BuildError, build};
+use crate::run::CancelToken;
+use crate::setup::{Model, Setup};
+
+/// Most steps in a frame: who needs more has made a mistake.
+const MAX_STEPS: u32 = 10_000;
+/// Largest relative divergence that a strict run accepts where the pressure is solved for directly.
+const STRICT_DIVERGENCE: f64 = 1e-5;
+
+/// Leads a simulation from frame to frame. The lengths of steps depend on the state alone, so one that is saved between two
+/// steps and restored goes on as if nothing had happened.
+pub struct Driver {
+    sim: Box<dyn Simulation>,
+    fps: f64,
+    cfl: f64,
+    /// The longest step, in seconds.
+    longest: f64,
+    /// What a strict run accepts of relative divergence.
+    divergence: f64,
+    substances: Vec<String>,
+    /// Finished frames, and steps made.
+    frame: u64,
+    steps: u64,
+    /// Steps made since the last frame, or part of the preparation.
+    since: u32,
+    watch: Watch,
+    /// Whether a finding of each kind was told, for each substance.
+    told: Vec<[bool; 2]>,
+}
+
+/// A step that was made.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Its number, counted from 1.
+    pub number: u64,
+    /// Simulated seconds at its end.
+    pub time: f64,
+    /// The frame that it leads to, and how far it is on the way from the frame before, 0 to 1; `None` before the first frame can
+    /// begin: for loops.
+    pub towards: Option<(u64, f64)>,
+    /// Whether it has reached that frame.
+    pub reached: bool,
+    /// Wall-clock seconds that it took.
+    pub seconds: f64,
+    /// What it did.
+    pub report: StepReport,
+    /// What its accounts show for the first time in this run.
+    pub troubles: Vec<Trouble>,
+    /// What it left of relative divergence, if that is more than a strict run accepts.
+    too_divergent: bool,
+}
+
+impl Step {
+    /// An error if the pressure solve missed its tolerance, or the accounts show something.
+    pub fn strictly(&self) -> Result<(), DriveError> {
+        let Step { number: step, time, ref report, .. } = *self;
+        if self.too_divergent || !report.pressure.converged {
+            let (divergence, residual) = (report.relative_divergence, report.pressure.residual);
+            return Err(DriveError::NotConverged { step, time, divergence, residual });
+        }
+        match self.troubles.first() {
+            Some(trouble) => Err(DriveError::NotAccountedFor(trouble.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Something that the accounts of a step show, and that no part of the scene explains: a fault of the method.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trouble {
+    /// The substance.
+    pub substance: String,
+    /// The step, counted from 1.
+    pub step: u64,
+    /// Simulated seconds at its end.
+    pub time: f64,
+    /// What was found.
+    pub finding: Finding,
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Trouble { substance, step, time, finding } = self;
+        let (step, time) = (step, (time * 1e6).round() / 1e6);
+        match finding {
+            Finding::Unexplained { part, .. } => write!(
+                f,
+                "{substance}: {:.2} % {} within a second without an explanation (step {step}, t = {time} s)",
+                100.0 * part.abs(),
+                if *part < 0.0 { "vanished" } else { "appeared" },
+            ),
+            Finding::OutOfRange { value, allowed: [low, high], .. } => write!(
+                f,
+                "{substance}: a value of {value:.5} is outside of {low:.5} to {high:.5}, the range of sources, initial and boundary \
+                 values (step {step}, t = {time} s)"
+            ),
+        }
+    }
+}
+
+/// Why a driver cannot go on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriveError {
+    /// A step could not be made.
+    #[error(transparent)]
+    Step(#[from] StepError),
+    /// A pressure solve missed its tolerance, and that was to be an error.
+    #[error(
+        "the pressure solve of step {step} (t = {time} s) did not converge: residual {residual:.1e}, relative divergence \
+         {divergence:.1e}"
+    )]
+    NotConverged {
+        /// Which step, counted from 1.
+        step: u64,
+        /// When, in seconds.
+        time: f64,
+        /// What it left of divergence, relative to speed and cell size.
+        divergence: f64,
+        /// What it left of the right side.
+        residual: f64,
+    },
+    /// The accounts of a step show something, and that was to be an error.
+    #[error("{0}")]
+    NotAccountedFor(Trouble),
+    /// The fluid is too fast for the frame rate.
+    #[error("frame {frame} was not reached in {limit} steps: fluid crosses {cells_per_second:.2e} cells per second")]
+    TooManySteps {
+        /// Which frame.
+        frame: u64,
+        /// Most steps in a frame.
+        limit: u32,
+        /// How fast the fluid is.
+        cells_per_second: f64,
+    },
+}
+
+impl DriveError {
+    /// What the user can do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            DriveError::Step(StepError::TooFast { .. }) => {
+                "the flow is too fast for the steps: weaker forces, shorter steps (solver.cfl, solver.max_dt) or larger cells"
+            }
+            DriveError::Step(StepError::OutOfMemory(_)) => {
+                "the fluid has spread: a coarser grid, a faster fade or a smaller buffer takes less memory"
+            }
+            DriveError::Step(_) => {
+                "look for an expression that divides by zero or grows without bound, and for very strong forces; \
+                 smaller steps (solver.cfl, solver.max_dt) may help"
+            }
+            DriveError::NotConverged { .. } => {
+                "smaller steps (solver.cfl) may help; without --strict this is only reported"
+            }
+            DriveError::NotAccountedFor(_) => {
+                "this is a fault of the method, not of the scene: please report it; smaller steps (solver.cfl) may help, and \
+                 without --strict this is only a warning"
+            }
+            DriveError::TooManySteps { .. } => "raise solver.cfl, raise time.fps, or make forces and velocities weaker",
+        }
+    }
+}
+
+impl Driver {
+    /// Builds the simulation that a setup describes.
+    pub fn new(setup: &Setup) -> Result<Self, BuildError> {
+        let share = 1.0 / (setup.time.fps * f64::from(setup.solver.steps_per_frame));
+        Ok(Driver {
+            sim: build(setup)?,
+            fps: setup.time.fps,
+            cfl: setup.solver.cfl,
+            longest: setup.solver.max_dt.min(share),
+            divergence: if setup.model == Model::StableFluids { STRICT_DIVERGENCE } else { f64::INFINITY },
+            substances: setup.substances.iter().map(|s| s.name.clone()).collect(),
+            frame: 0,
+            steps: 0,
+            since: 0,
+            watch: Watch::new(setup.substances.len()),
+            told: vec![[false; 2]; setup.substances.len()],
+        })
+    }
+
+    /// The simulation as it is.
+    pub fn simulation(&self) -> &dyn Simulation {
+        &*self.sim
+    }
+
+    /// The simulation, to be looked at or changed between steps.
+    pub fn simulation_mut(&mut self) -> &mut dyn Simulation {
+        &mut *self.sim
+    }
+
+    /// The names of the substances, in the order of their accounts.
+    pub fn substances(&self) -> &[String] {
+        &self.substances
+    }
+
+    /// The last finished frame; 0 at the start.
+    pub fn frame(&self) -> u64 {
+        self.frame
+    }
+
+    /// Steps made.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Simulated seconds.
+    pub fn time(&self) -> f64 {
+        self.sim.time()
+    }
+
+    /// What the accounts showed so far.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// How far the making of a loop is; `None`: the next step leads to a frame.
+    pub fn preparation(&self) -> Option<Preparation> {
+        self.sim.preparation()
+    }
+
+    /// How well a loop is closed.
+    pub fn seam(&self) -> Option<Seam> {
+        self.sim.seam()
+    }
+
+    /// Makes a step towards the next frame, or towards where the first one can begin.
+    pub fn step(&mut self) -> Result<Step, DriveError> {
+        let frame = self.frame + 1;
+        if let Some(before) = self.preparation() {
+            self.count(before.done + 1)?;
+            let step = self.make(self.limit(), None)?;
+            if self.preparation().is_none_or(|now| now.done != before.done) {
+                self.since = 0;
+            }
+            return Ok(step);
+        }
+        self.count(frame)?;
+        let end = frame as f64 / self.fps;
+        let remaining = end - self.sim.time();
+        let dt = next_dt(remaining, self.limit());
+        let mut step = self.make(dt, Some((frame, 1.0 - (remaining - dt) * self.fps)))?;
+        // Steps add up to frames but for rounding; a loop knows its frames by itself.
+        step.reached = dt == remaining || self.sim.time() >= end;
+        if step.reached {
+            self.sim.snap_time(end);
+            (self.frame, self.since) = (frame, 0);
+        }
+        Ok(step)
+    }
+
+    /// Makes the steps that lead to a frame, and shows each. `false`: it was cancelled before, between two steps.
+    pub fn run_to(
+        &mut self,
+        frame: u64,
+        on_step: &mut dyn FnMut(&Step),
+        cancel: &CancelToken,
+    ) -> Result<bool, DriveError> {
+        while self.frame < frame {
+            if cancel.is_cancelled() {
+                return Ok(false);
+            }
+            on_step(&self.step()?);
+        }
+        Ok(true)
+    }
+
+    /// Makes the steps that lead to a time between frames. The frames on the way are not counted.
+    pub fn run_to_time(&mut self, end: f64) -> Result<(), DriveError> {
+        let next = self.frame + 1;
+        while self.sim.time() < end {
+            self.count(next)?;
+            let remaining = end - self.sim.time();
+            let dt = next_dt(remaining, self.limit());
+            self.make(dt, None)?;
+            if dt == remaining {
+                break;
+            }
+        }
+        self.sim.snap_time(end);
+        self.since = 0;
+        Ok(())
+    }
+
+    /// The longest step from here. At rest this may be infinite but for the share of a frame.
+    fn limit(&self) -> f64 {
+        self.sim.longest_step(self.cfl).min(self.longest)
+    }
+
+    /// Counts a step towards a frame.
+    fn count(&mut self, frame: u64) -> Result<(), DriveError> {
+        if self.since >= MAX_STEPS {
+            let cells_per_second = self.sim.cells_per_second();
+            return Err(DriveError::TooManySteps { frame, limit: MAX_STEPS, cells_per_second });
+        }
+        self.since += 1;
+        Ok(())
+    }
+
+    fn make(&mut self, dt: f64, towards: Option<(u64, f64)>) -> Result<Step, DriveError> {
+        let stopwatch = Stopwatch::start();
+        let report = self.sim.step(dt)?;
+        let seconds = stopwatch.seconds();
+        self.steps += 1;
+        let (number, time) = (self.steps, self.sim.time());
+        let mut troubles = Vec::new();
+        for finding in self.watch.observe(&report.ledger, report.dt) {
+            let (substance, kind) = match finding {
+                Finding::Unexplained { substance, .. } => (substance, 0),
+                Finding::OutOfRange { substance, .. } => (substance, 1),
+            };
+            if substance >= self.told.len() {
+                self.told.resize(substance + 1, [false; 2]);
+            }
+            if !std::mem::replace(&mut self.told[substance][kind], true) {
+                let name = self.substances.get(substance).cloned();
+                let substance = name.unwrap_or_else(|| format!("substance {substance}"));
+                troubles.push(Trouble { substance, step: number, time, finding });
+            }
+        }
+        // Also true for NaN.
+        let too_divergent = !(report.relative_divergence <= self.divergence);
+        Ok(Step { number, time, towards, reached: false, seconds, report, troubles, too_divergent })
+    }
+
+    /// Shows the visitor everything that the rest of the run depends on, always in the same order.
+    pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
+        visitor.integer("driver.frame", &mut self.frame);
+        visitor.integer("driver.steps", &mut self.steps);
+        for told in self.told.iter_mut().flatten() {
+            let mut value = u64::from(*told);
+            visitor.integer("driver.told", &mut value);
+            *told = value != 0;
+        }
+        self.watch.visit_state(visitor);
+        self.sim.visit_state(visitor);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(finding: Option<Finding>) -> Step {
+        let trouble = |finding| Trouble { substance: "smoke".to_owned(), step: 7, time: 0.25, finding };
+        let mut report = StepReport::default();
+        report.pressure.converged = true;
+        Step {
+            number: 7,
+            time: 0.25,
+            towards: Some((1, 0.5)),
+            reached: false,
+            seconds: 0.0,
+            report,
+            troubles: finding.map(trouble).into_iter().collect(),
+            too_divergent: false,
+        }
+    }
+
+    #[test]
+    fn what_is_not_accounted_for_is_an_error_if_one_is_strict() {
+        assert_eq!(step(None).strictly(), Ok(()));
+        let error = step(Some(Finding::Unexplained { substance: 0, part: -0.0123 })).strictly().unwrap_err();
+        let told = error.to_string();
+        assert_eq!(told, "smoke: 1.23 % vanished within a second without an explanation (step 7, t = 0.25 s)");
+        let error = step(Some(Finding::OutOfRange { substance: 0, value: 1.5, allowed: [0.0, 1.0] })).strictly();
+        let told = error.unwrap_err().to_string();
+        assert!(told.starts_with("smoke: a value of 1.50000 is outside of 0.00000 to 1.00000"), "{told}");
+        let mut left = step(None);
+        left.report.pressure.converged = false;
+        assert!(matches!(left.strictly(), Err(DriveError::NotConverged { step: 7, .. })));
+    }
+}
