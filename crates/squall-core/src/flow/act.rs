@@ -37,7 +37,7 @@ impl<const D: usize> Flow<D> {
                 add_change(velocity, centered, beside);
             }
         }
-        self.blow_at_the_edge(dt);
+        self.calm_the_outside();
         for u in &mut self.velocity {
             u.set_end_faces();
             u.slow_what_enters(&self.grid, dt);
@@ -138,8 +138,11 @@ impl<const D: usize> Flow<D> {
         let timer = self.timings.start();
         if self.viscosity > 0.0 {
             let k = self.viscosity * dt / (self.grid.spacing[0] * self.grid.spacing[0]);
+            // In a potential flow viscosity does nothing, and beyond the edge it knows nothing.
+            self.keep_ring();
             let spare = &mut self.scratch.lend()[0];
             self.velocity.iter_mut().for_each(|u| spread(u, k, spare));
+            self.restore_ring(false);
         }
         self.timings.stop(Stage::Diffuse, timer);
         self.diffuse_substances(dt)

@@ -39,6 +39,7 @@ impl<const D: usize> Flow<D> {
             before.copy_all(now);
         }
         scratch.trace_lent(options.advection, grid, tracer, options.isa, dt);
+        self.note_head(true, dt);
         self.before_by = dt;
         self.timings.stop(Stage::Advect, timer);
     }
@@ -51,6 +52,7 @@ impl<const D: usize> Flow<D> {
         velocity.iter_mut().for_each(|u| u.fill_halo());
         let carrier = Carrier { grid, velocity, tracer, isa: options.isa };
         scratch.trace(options.advection, carrier, dt);
+        self.note_head(false, dt);
         // What is kept from before belongs to another step.
         self.before_by = 0.0;
         self.timings.stop(Stage::Advect, timer);
@@ -61,6 +63,9 @@ impl<const D: usize> Flow<D> {
         let timer = self.timings.start();
         self.account_for_advection(what);
         let bounded = !self.is_unbounded();
+        if what != Moved::Substances {
+            self.keep_ring();
+        }
         let Self { grid, options, velocity, substances, scratch, obstacles, .. } = self;
         for (c, u) in velocity.iter_mut().enumerate().filter(|_| bounded && what != Moved::Substances) {
             // What enters through an open side was at rest; but along its own axis a component goes on as it is.
@@ -70,6 +75,9 @@ impl<const D: usize> Flow<D> {
         advect_along(options, scratch, obstacles.as_ref(), velocity, substances, what);
         if bounded {
             velocity.iter_mut().enumerate().for_each(|(c, u)| u.relabel(At::Face(c), grid.velocity_ends(c)));
+        }
+        if what != Moved::Substances {
+            self.restore_ring(true);
         }
         self.timings.stop(Stage::Advect, timer);
     }

@@ -45,12 +45,14 @@
 //! | `pressure` | `project`, `apply_pressure`, `accumulate_pressure`, `replace_pressure` |
 //! | `obstacles` | `set_obstacles`, `move_obstacles` |
 //! | `follow` | tiles that follow the fluid |
+//! | `far` | the air without end around them |
 //! | `books` | what is conserved is accounted for |
 //! | `state` | `begin`, `finish`, reports, named fields, saving and restoring |
 
 mod act;
 mod advection;
 mod books;
+mod far;
 mod follow;
 mod obstacles;
 mod pressure;
@@ -195,7 +197,7 @@ impl<const D: usize> Flow<D> {
             scratch_for: options.advection,
             solver: Pressure::new(&grid, &layout, false)?,
             diffuser: Diffuser::new(grid.cells, grid.spacing),
-            following: Following::new(&layout),
+            following: Following::new(&layout)?,
             swelling: None,
             obstacles: None,
             books: Books::default(),

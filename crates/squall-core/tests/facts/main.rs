@@ -7,6 +7,7 @@ mod common;
 mod confinement;
 mod conservation;
 mod flows;
+mod free_space;
 mod karman;
 mod ledger;
 mod loops;
