@@ -19,6 +19,9 @@ use crate::ops::each;
 /// An empty tile goes after this many steps.
 const PATIENCE: u8 = 3;
 
+/// A solid may have this many tiles, more than the fluid has.
+const FEW: usize = 64;
+
 /// What is known about the tiles.
 pub(super) struct Following<const D: usize> {
     /// For how many steps each tile has been of no use, in the order of tiles.
@@ -89,6 +92,7 @@ impl<const D: usize> Flow<D> {
         for cells in self.sources.iter().filter_map(|s| s.cells(&self.grid, now)) {
             tiles_around(&cells, buffer, &mut wanted);
         }
+        self.tiles_around_solids(buffer, &mut wanted);
         let wanted = Layout::tiles(if wanted.is_empty() { vec![tiles.coords()[0]] } else { wanted });
         let wanted = wanted.as_tiles().expect("tiles");
         let ages = self.following.as_ref().map_or(&[][..], |f| &f.ages);
@@ -101,6 +105,28 @@ impl<const D: usize> Flow<D> {
             _ => 0,
         });
         (all.coords().to_vec(), ages.collect())
+    }
+
+    /// Adds the tiles around solids that the others reach, as the air beyond the edge knows of no solids; but not around
+    /// landscapes, which would take more tiles than the fluid.
+    fn tiles_around_solids(&self, buffer: isize, wanted: &mut Vec<[i32; D]>) {
+        let Some(solids) = self.solids() else { return };
+        let fluid = wanted.len();
+        for obstacle in solids.obstacles() {
+            let Some((from, to)) = obstacle.shape.bounds(self.clock.time) else { continue };
+            let cell =
+                |x: f64, a: usize| ((x - self.grid.origin[a]) / self.grid.spacing[a]).clamp(-1e9, 1e9).floor() as isize;
+            let cells = each(|a| cell(from[a] - obstacle.grow, a)..cell(to[a] + obstacle.grow, a) + 1);
+            let mut around = Vec::new();
+            let widths = (0..D).map(|a| (cells[a].end - cells[a].start) as f64 / tile_width::<D>() as f64 + 2.0);
+            if widths.product::<f64>() > (fluid + FEW) as f64 {
+                continue;
+            }
+            tiles_around(&cells, buffer + 2, &mut around);
+            if around.iter().any(|c| wanted[..fluid].contains(c)) {
+                wanted.append(&mut around);
+            }
+        }
     }
 
     /// Moves everything to another set of tiles: new ones hold clean air that moves as the flow in the others makes it.

@@ -96,7 +96,7 @@ pub struct Options<const D: usize> {
     pub tolerance: f64,
     /// Where there are no bounds, the air far away moves like this, in metres per second.
     pub wind: [Real; D],
-    /// How fast the edge of an unbounded grid takes the velocity of the wind, per second.
+    /// Of no effect any more: at the edge of an unbounded grid the flow is what the flow inside makes of the wind.
     pub wind_rate: f64,
     /// Cells of clean air kept around the fluid where the grid follows it; more if the flow is fast.
     pub buffer: usize,

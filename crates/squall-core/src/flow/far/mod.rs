@@ -287,11 +287,11 @@ impl<const D: usize> Far<D> {
             });
         }
         for points in edge.iter_mut() {
-            points.each_with(layout, |at, value| *value = h * h * *value - done.data[at] as f64);
+            points.each_with(layout, |at, value| *value = (h * h) as Real * *value - done.data[at]);
         }
         held.fill(0.0);
         for points in edge.iter_mut() {
-            points.each_with(layout, |at, value| held.data[at] = *value as Real);
+            points.each_with(layout, |at, value| held.data[at] = *value);
         }
         let held = &*held;
         rhs.par_rows(|row, rhs| {
@@ -315,7 +315,7 @@ impl<const D: usize> Far<D> {
     ) {
         let layout = &q.layout().clone();
         for points in &mut self.edge {
-            points.each_with(layout, |at, value| q.data[at] = *value as Real);
+            points.each_with(layout, |at, value| q.data[at] = *value);
         }
         let time = self.advected;
         if let (Some(o), true) = (obstacles, time > 0.0) {
@@ -631,7 +631,7 @@ fn collect<const D: usize>(points: &[Points<D>], factor: f64) -> Vec<f64> {
         for points in tile {
             for (cell, value) in points.cells().zip(&points.values) {
                 let at = (0..D).rev().fold(0, |at, a| at * side + (cell[a] - corner[a]) as usize);
-                out[at] = factor * value;
+                out[at] = factor * *value as f64;
             }
         }
     }

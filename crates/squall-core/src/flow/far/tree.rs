@@ -17,9 +17,16 @@ use crate::Real;
 use crate::layout::{Layout, MAX_TILE, Row, tile_width};
 use crate::ops::each;
 
-/// Two blocks are far apart if their widths together are at most this part of the distance of their centres; a block of
-/// charges is far from points if its width is.
-const NEAR: f64 = 0.6;
+/// Two blocks meet as blocks if what that leaves out, which is of the third order in their widths over their distance, is below
+/// this part of what all charges together do at a distance of [`UNIT`] cells. So large blocks full of charges are split early
+/// and faint ones late. Measured on 4^3 tiles, 1e-3 / 3e-3 / 1e-2: 620 / 390 / 120 ns per point (on a busy machine) for errors of
+/// 2 / 4 / 9 % of a field that has almost cancelled at the points.
+const LEFT_OUT: f64 = 2e-3;
+const UNIT: f64 = 16.0;
+
+/// But never if their widths together, or that of a block of charges and its distance from points, are more than this times
+/// the distance.
+const CLOSEST: f64 = 1.5;
 
 /// Width of the smallest blocks of points, in cells: a tile has 64 of them in 2D and in 3D.
 const POINTS: usize = 4;
@@ -70,7 +77,8 @@ struct Moments {
     sum: f32,
     first: [f32; 3],
     second: [f32; 6],
-    any: bool,
+    /// The sum of their sizes.
+    size: f32,
 }
 
 /// The place of `(a, b)` among second moments.
@@ -162,14 +170,19 @@ impl<const D: usize> Tree<D> {
     /// Whether there are no charges at all.
     pub fn is_empty(&self) -> bool {
         let all = first_of::<D>(levels::<D>());
-        self.blocks.chunks_exact(all).all(|tile| !tile[all - 1].any)
+        self.blocks.chunks_exact(all).all(|tile| tile[all - 1].size == 0.0)
     }
 
     /// Sets the values at points to the sum over all charges and their images.
     pub fn sum(&self, mirrors: &[Mirror], points: &mut [Points<D>]) {
         let images = images::<D>(mirrors);
+        let all = first_of::<D>(levels::<D>());
+        // Images are charges, too.
+        let total: f64 = self.blocks.chunks_exact(all).map(|tile| tile[all - 1].size as f64).sum();
+        let faint = LEFT_OUT * total * images.len() as f64;
         points.par_iter_mut().for_each(|points| {
-            let mut meeting = Meeting { tree: self, image: images[0], series: [Series::default(); ALL_POINT_BLOCKS] };
+            let mut meeting =
+                Meeting { faint, tree: self, image: images[0], series: [Series::default(); ALL_POINT_BLOCKS] };
             points.values.fill(0.0);
             for &image in &images {
                 meeting.image = image;
@@ -195,7 +208,7 @@ fn add_row<const D: usize>(row: Row<'_, D>, charges: &[Real], blocks: &mut [Mome
     let start = place(block, n / 2);
     for (m, pair_of) in blocks[start..start + n / 2].iter_mut().zip(charges.chunks_exact(2)) {
         let (sum, along) = (pair_of[0] + pair_of[1], 0.5 * (pair_of[1] - pair_of[0]));
-        m.any |= pair_of[0] != 0.0 || pair_of[1] != 0.0;
+        m.size += pair_of[0].abs() + pair_of[1].abs();
         m.sum += sum;
         m.first[0] += along;
         m.second[0] += 0.25 * sum;
@@ -221,11 +234,11 @@ fn merge<const D: usize>(level: usize, blocks: &mut [Moments]) {
         let block: [usize; D] = each(|a| b / sides.pow(a as u32) % sides);
         for n in 0..1 << D {
             let m = fine[place(child(block, n), fine_sides)];
-            if !m.any {
+            if m.size == 0.0 {
                 continue;
             }
             let by: [f32; D] = each(|a| if n >> a & 1 == 1 { shift } else { -shift });
-            out.any = true;
+            out.size += m.size;
             out.sum += m.sum;
             for a in 0..D {
                 out.first[a] += m.first[a] + m.sum * by[a];
@@ -243,11 +256,13 @@ pub struct Points<const D: usize> {
     coords: [i32; D],
     /// Where each point is in the tile, block after block, and where each block begins.
     places: Vec<[u8; D]>,
+    /// The same, as one list for each axis: kernels work on several points at once.
+    along: [Vec<f32>; D],
     starts: [u32; POINT_BLOCKS + 1],
     /// Whether there are points in each block of each size.
     any: [bool; ALL_POINT_BLOCKS],
     /// The sums at the points.
-    pub values: Vec<f64>,
+    pub values: Vec<f32>,
 }
 
 impl<const D: usize> Points<D> {
@@ -265,7 +280,8 @@ impl<const D: usize> Points<D> {
                 any[first_points::<D>(level) + place::<D>(each(|a| p[a] as usize / width), sides >> level)] = true;
             }
         }
-        Points { coords, values: vec![0.0; places.len()], places, starts, any }
+        let along = each(|a| places.iter().map(|p| p[a] as f32).collect());
+        Points { coords, values: vec![0.0; places.len()], places, along, starts, any }
     }
 
     /// Where the tile is.
@@ -274,7 +290,7 @@ impl<const D: usize> Points<D> {
     }
 
     /// Calls `f` with every value and where a field on this layout, which has the tile, holds that of its cell.
-    pub fn each_with(&mut self, layout: &Layout<D>, mut f: impl FnMut(usize, &mut f64)) {
+    pub fn each_with(&mut self, layout: &Layout<D>, mut f: impl FnMut(usize, &mut f32)) {
         let Some(tile) = layout.as_tiles().and_then(|tiles| tiles.find(self.coords)) else { return };
         for (p, value) in self.places.iter().zip(&mut self.values) {
             f(layout.in_slot(tile as u32 + 1, p.map(isize::from)), value);
@@ -290,6 +306,8 @@ impl<const D: usize> Points<D> {
 
 /// The charges of a tree as the points of one tile see them.
 struct Meeting<'a, const D: usize> {
+    /// What a pair may leave out: [`LEFT_OUT`] of all charges.
+    faint: f64,
     tree: &'a Tree<D>,
     image: Image<D>,
     series: [Series; ALL_POINT_BLOCKS],
@@ -303,7 +321,7 @@ impl<const D: usize> Meeting<'_, D> {
         let all = first_of::<D>(levels::<D>());
         let moments = self.tree.blocks[tile * all + first_of::<D>(from.0) + place(from.1, per_side::<D>(from.0))];
         let here = first_points::<D>(to.0) + place(to.1, per_side::<D>(to.0 + 1));
-        if !moments.any || !points.any[here] {
+        if moments.size == 0.0 || !points.any[here] {
             return;
         }
         let (width, source_width) = (POINTS << to.0, 2usize << from.0);
@@ -315,22 +333,25 @@ impl<const D: usize> Meeting<'_, D> {
         let center: [f64; D] = each(|a| self.image.at[a].map_or(center[a], |at| 2.0 * at - center[a]));
         let away: [f64; D] = each(|a| middle(points.coords[a], to.1[a], width) - center[a]);
         let distance2: f64 = away.iter().map(|r| r * r).sum();
-        let together = (width + source_width) as f64;
-        if together * together <= NEAR * NEAR * distance2 {
+        let distance = distance2.sqrt();
+        let far = |width: f64, distance: f64| {
+            let falls = if D == 3 { distance / UNIT } else { 1.0 };
+            let left_out = moments.size as f64 * width.powi(3);
+            width <= CLOSEST * distance && left_out <= self.faint * distance.powi(3) * falls
+        };
+        if far((width + source_width) as f64, distance) {
             return source.add_to::<D>(away, &mut self.series[here]);
         }
         if to.0 > 0 && width >= source_width {
             return (0..1 << D).for_each(|n| self.meet(points, (to.0 - 1, child(to.1, n)), tile, from));
         }
-        let clearance = distance2.sqrt() - 0.5 * width as f64;
-        if to.0 == 0 && (from.0 == 0 || source_width as f64 <= NEAR * clearance) {
+        let clearance = distance - 0.5 * width as f64;
+        if to.0 == 0 && (from.0 == 0 || far(source_width as f64, clearance)) {
             let block = place(to.1, per_side::<D>(1));
             let range = points.starts[block] as usize..points.starts[block + 1] as usize;
-            for (value, p) in points.values[range.clone()].iter_mut().zip(&points.places[range]) {
-                let away: [f64; D] =
-                    each(|a| points.coords[a] as f64 * tile_width::<D>() as f64 + p[a] as f64 - center[a]);
-                *value += source.at::<D>(away);
-            }
+            // From the tile's first cell.
+            let center = each(|a| (center[a] - points.coords[a] as f64 * tile_width::<D>() as f64) as f32);
+            source.add_at(center, points.along.each_ref().map(|x| &x[range.clone()]), &mut points.values[range]);
             return;
         }
         (0..1 << D).for_each(|n| self.meet(points, to, tile, (from.0 - 1, child(from.1, n))));
@@ -360,7 +381,7 @@ impl<const D: usize> Meeting<'_, D> {
             let range = points.starts[b] as usize..points.starts[b + 1] as usize;
             let middle: [f64; D] = each(|a| (b / sides.pow(a as u32) % sides * POINTS) as f64 + 1.5);
             for (value, p) in points.values[range.clone()].iter_mut().zip(&points.places[range]) {
-                *value += self.series[b].at::<D>(each(|a| p[a] as f64 - middle[a]));
+                *value += self.series[b].at::<D>(each(|a| p[a] as f64 - middle[a])) as f32;
             }
         }
     }
@@ -440,6 +461,34 @@ impl Source {
         self.sum * green + g * (0.5 * (trace - s * second) - first)
     }
 
+    /// Adds the sum at some points, given by their places along each axis; the charges are about `center`.
+    fn add_at<const D: usize>(&self, center: [f32; D], places: [&[f32]; D], out: &mut [f32]) {
+        let (sum, first, second) = (self.sum as f32, self.first.map(|v| v as f32), self.second.map(|v| 0.5 * v as f32));
+        let trace: f32 = second[..D].iter().sum();
+        let places = places.map(|p| &p[..out.len()]);
+        for i in 0..out.len() {
+            let x: [f32; D] = each(|a| places[a][i] - center[a]);
+            let mut r2 = 0.0;
+            let (mut one, mut two) = (0.0, 0.0);
+            for a in 0..D {
+                r2 += x[a] * x[a];
+                one += first[a] * x[a];
+                two += second[a] * x[a] * x[a];
+                for b in a + 1..D {
+                    two += 2.0 * second[pair(a, b)] * x[a] * x[b];
+                }
+            }
+            let inv = 1.0 / r2;
+            let (green, g) = if D == 3 {
+                let green = -(0.25 / std::f32::consts::PI) * inv.sqrt();
+                (green, -green * inv)
+            } else {
+                ((0.25 / std::f32::consts::PI) * libm::logf(r2), (0.5 / std::f32::consts::PI) * inv)
+            };
+            out[i] += sum * green + g * (trace - D as f32 * two * inv - one);
+        }
+    }
+
     /// Adds the sum to the series about a centre that lies `x` away; all terms of the second order in the sizes of the blocks.
     #[inline(always)]
     fn add_to<const D: usize>(&self, x: [f64; D], out: &mut Series) {
@@ -503,10 +552,14 @@ mod tests {
                     let q = charge(y) as f64;
                     for image in &images {
                         let y: [f64; D] = each(|a| image.at[a].map_or(y[a] as f64, |at| 2.0 * at - y[a] as f64));
-                        sum += if q == 0.0 { 0.0 } else { q * image.sign * Source::green::<D>(each(|a| x[a] as f64 - y[a])).0 };
+                        sum += if q == 0.0 {
+                            0.0
+                        } else {
+                            q * image.sign * Source::green::<D>(each(|a| x[a] as f64 - y[a])).0
+                        };
                     }
                 }
-                worst = worst.max((sum - value).abs());
+                worst = worst.max((sum - value as f64).abs());
                 largest = largest.max(sum.abs());
             }
         }
@@ -517,8 +570,7 @@ mod tests {
     fn sums_over_blocks_equal_sums_over_charges() {
         // What is left out is of the third order in size over distance, and cancels where charges are smooth.
         for (error, name) in [(compare::<2>(&[]), "2D"), (compare::<3>(&[]), "3D")] {
-            println!("{name}: {error}");
-            assert!(error < 2e-3, "{name}: {error}");
+            assert!(error < 5e-3, "{name}: {error}");
         }
     }
 
@@ -527,8 +579,36 @@ mod tests {
         let floor = Mirror { axis: 1, at: -3.5, sign: 1.0 };
         let wall = Mirror { axis: 0, at: 70.0, sign: -1.0 };
         for error in [compare::<2>(&[floor]), compare::<2>(&[floor, wall]), compare::<3>(&[floor, wall])] {
-            println!("{error}");
-            assert!(error < 2e-3, "{error}");
+            assert!(error < 5e-3, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_mirror_equals_charges_behind_it() {
+        // Behind the plane between tiles 0 and -1 lie mirror images of all blocks: the sums differ by rounding alone.
+        let width = tile_width::<2>() as isize;
+        let charge = |i: [isize; 2]| if (4..width - 4).contains(&i[0]) { charge([i[0], i[1] + 4]) } else { 0.0 };
+        let set = |coords: &[[i32; 2]]| {
+            let layout = Layout::<2>::tiles(coords.iter().copied());
+            let mut tree = Tree::on(&layout);
+            tree.set(&layout, |row, out| {
+                for (x, q) in out.iter_mut().enumerate() {
+                    let i = [row.index[0] + x as isize, row.index[1]];
+                    *q = if i[1] >= 0 { charge(i) } else { charge([i[0], -1 - i[1]]) };
+                }
+            });
+            tree
+        };
+        let sums = |tree: Tree<2>, mirrors: &[Mirror]| {
+            let mut points = [Points::new([0, 1], (0..32).map(|x| [x, 9]).collect())];
+            tree.sum(mirrors, &mut points);
+            points[0].values.clone()
+        };
+        let with_mirror = sums(set(&[[0, 0]]), &[Mirror { axis: 1, at: -0.5, sign: 1.0 }]);
+        let with_both = sums(set(&[[0, 0], [0, -1]]), &[]);
+        let largest = with_both.iter().fold(0.0f32, |m, v| m.max(v.abs()));
+        for (a, b) in with_mirror.iter().zip(&with_both) {
+            assert!((a - b).abs() < 1e-5 * largest, "{a} and {b}");
         }
     }
 }
