@@ -39,7 +39,7 @@ impl<const D: usize> Flow<D> {
                 add_change(velocity, centered, beside);
             }
         }
-        self.blow_at_the_edge(dt);
+        self.calm_the_outside();
         for u in &mut self.velocity {
             u.set_end_faces();
             u.slow_what_enters(&self.grid, dt);
@@ -139,6 +139,8 @@ impl<const D: usize> Flow<D> {
     pub fn diffuse(&mut self, dt: f64) -> Result<(), OutOfMemory> {
         let timer = self.timings.start();
         if self.viscosity > 0.0 {
+            // In a potential flow viscosity does nothing, and beyond the edge it knows nothing.
+            self.keep_ring();
             if let Some(o) = &mut self.obstacles
                 && o.walls.as_ref().is_none_or(|w| *w.layout() != self.layout)
             {
@@ -156,6 +158,7 @@ impl<const D: usize> Flow<D> {
                 };
                 *viscous = viscous.and(&diffusion.apply(u, *viscosity * dt, around)?);
             }
+            self.restore_ring(false);
         }
         self.timings.stop(Stage::Diffuse, timer);
         self.diffuse_substances(dt)

@@ -40,6 +40,7 @@ impl<const D: usize> Flow<D> {
             before.copy_all(now);
         }
         scratch.trace_lent(options.advection, grid, tracer, options.isa, dt);
+        self.note_head(true, dt);
         self.before_by = dt;
         self.timings.stop(Stage::Advect, timer);
     }
@@ -52,6 +53,7 @@ impl<const D: usize> Flow<D> {
         velocity.iter_mut().for_each(|u| u.fill_halo());
         let carrier = Carrier { grid, velocity, tracer, isa: options.isa };
         scratch.trace(options.advection, carrier, dt);
+        self.note_head(false, dt);
         // What is kept from before belongs to another step.
         self.before_by = 0.0;
         self.timings.stop(Stage::Advect, timer);
@@ -61,6 +63,9 @@ impl<const D: usize> Flow<D> {
     pub fn advect(&mut self, what: Moved) {
         let timer = self.timings.start();
         self.account_for_advection(what);
+        if what != Moved::Substances {
+            self.keep_ring();
+        }
         let Self { grid, options, velocity, substances, scratch, obstacles, .. } = self;
         for (c, u) in velocity.iter_mut().enumerate().filter(|_| what != Moved::Substances) {
             // What enters through an open side was at rest; but along its own axis a component goes on as it is.
@@ -72,6 +77,9 @@ impl<const D: usize> Flow<D> {
         velocity.iter_mut().enumerate().for_each(|(c, u)| u.relabel(At::Face(c), velocity_ends(grid, options, c)));
         if let (true, Some(rate)) = (what != Moved::Velocity, &self.swelling) {
             self.books.swelled(&self.grid, &self.substances, self.obstacles.as_ref(), self.scratch.back(), rate);
+        }
+        if what != Moved::Substances {
+            self.restore_ring(true);
         }
         self.timings.stop(Stage::Advect, timer);
     }

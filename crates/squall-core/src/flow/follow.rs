@@ -6,17 +6,21 @@
 
 use rayon::prelude::*;
 
+use super::far::Far;
 use super::pressure::Pressure;
 use super::{Flow, velocity_ends};
 use crate::Real;
-use crate::field::OutOfMemory;
+use crate::field::{OutOfMemory, VectorField};
 use crate::force::{Moment, Substance};
-use crate::grid::At;
+use crate::grid::{At, Grid};
 use crate::layout::{Layout, Row, tile_width};
 use crate::ops::each;
 
 /// An empty tile goes after this many steps.
 const PATIENCE: u8 = 3;
+
+/// A solid may have this many tiles, more than the fluid has.
+const FEW: usize = 64;
 
 /// What is known about the tiles.
 pub(super) struct Following<const D: usize> {
@@ -24,13 +28,17 @@ pub(super) struct Following<const D: usize> {
     pub ages: Vec<u8>,
     /// Where the tiles end.
     pub edge: Edge<D>,
+    /// What lies beyond.
+    pub far: Far<D>,
 }
 
 impl<const D: usize> Following<D> {
     /// `None` in a box.
-    pub fn new(layout: &Layout<D>) -> Option<Self> {
+    pub fn new(layout: &Layout<D>, grid: &Grid<D>) -> Result<Option<Self>, OutOfMemory> {
+        let Some(edge) = Edge::of(layout) else { return Ok(None) };
+        let far = Far::on(layout, grid, &edge)?;
         // The tile to begin with goes at once, if it is not where the fluid is.
-        Some(Following { ages: vec![PATIENCE], edge: Edge::of(layout)? })
+        Ok(Some(Following { ages: vec![PATIENCE], edge, far }))
     }
 }
 
@@ -40,9 +48,14 @@ impl<const D: usize> Flow<D> {
         if self.following.is_none() {
             return Ok(());
         }
-        let buffer = self.options.buffer.max(cfl.min(1e4).ceil() as usize + 1);
+        let reach = cfl.min(1e4).ceil() as usize;
+        let buffer = self.options.buffer.max(reach + 1);
         let (coords, ages) = self.wanted_tiles(buffer as isize, dt);
-        self.go_to(coords, ages)
+        self.go_to(coords, ages)?;
+        if let Some(Following { edge, far, .. }) = &mut self.following {
+            far.set_reach(&self.layout, edge, reach);
+        }
+        Ok(())
     }
 
     /// Makes sure that there are tiles around a box of cells; for initial values.
@@ -79,6 +92,7 @@ impl<const D: usize> Flow<D> {
         for cells in self.sources.iter().filter_map(|s| s.cells(&self.grid, now)) {
             tiles_around(&cells, buffer, &mut wanted);
         }
+        self.tiles_around_solids(buffer, &mut wanted);
         // Of what is wanted, what lies behind a side does not count.
         let bounds = self.grid.tile_bounds();
         let inside = |c: &[i32; D]| {
@@ -99,9 +113,32 @@ impl<const D: usize> Flow<D> {
         (all.coords().to_vec(), ages.collect())
     }
 
-    /// Moves everything to another set of tiles: new ones hold clean air that moves with the wind.
+    /// Adds the tiles around solids that the others reach, as the air beyond the edge knows of no solids; but not around
+    /// landscapes, which would take more tiles than the fluid.
+    fn tiles_around_solids(&self, buffer: isize, wanted: &mut Vec<[i32; D]>) {
+        let Some(solids) = self.solids() else { return };
+        let fluid = wanted.len();
+        for obstacle in solids.obstacles() {
+            let Some((from, to)) = obstacle.shape.bounds(self.clock.time) else { continue };
+            let cell =
+                |x: f64, a: usize| ((x - self.grid.origin[a]) / self.grid.spacing[a]).clamp(-1e9, 1e9).floor() as isize;
+            let cells = each(|a| cell(from[a] - obstacle.grow, a)..cell(to[a] + obstacle.grow, a) + 1);
+            let mut around = Vec::new();
+            let widths = (0..D).map(|a| (cells[a].end - cells[a].start) as f64 / tile_width::<D>() as f64 + 2.0);
+            if widths.product::<f64>() > (fluid + FEW) as f64 {
+                continue;
+            }
+            tiles_around(&cells, buffer + 2, &mut around);
+            if around.iter().any(|c| wanted[..fluid].contains(c)) {
+                wanted.append(&mut around);
+            }
+        }
+    }
+
+    /// Moves everything to another set of tiles: new ones hold clean air that moves as the flow in the others makes it.
     pub(super) fn move_to(&mut self, coords: Vec<[i32; D]>) -> Result<(), OutOfMemory> {
         let layout = Layout::tiles_within(coords, self.grid.tile_bounds());
+        let outside = self.look_outside(&layout);
         for c in 0..D {
             self.velocity[c].relabel(At::Face(c), velocity_ends(&self.grid, &self.options, c));
             self.velocity[c].move_to(&layout, self.options.wind[c])?;
@@ -123,8 +160,14 @@ impl<const D: usize> Flow<D> {
             obstacles.move_to(&layout, &self.grid)?;
         }
         self.solver = Pressure::new(&self.grid, &layout, self.obstacles.is_some(), self.options.isa)?;
-        self.following = Following::new(&layout);
+        let old = std::mem::replace(&mut self.following, Following::new(&layout, &self.grid)?);
+        if let (Some(old), Some(new)) = (old, &mut self.following) {
+            new.far.take_over(old.far, &layout)?;
+        }
         self.layout = layout;
+        if let Some(outside) = outside {
+            self.fill_fresh_tiles(&outside);
+        }
         self.place_obstacles(self.clock.time);
         self.books.enter(&self.grid, &self.substances, self.obstacles.as_ref(), |account| &mut account.tiles);
         Ok(())
@@ -141,32 +184,14 @@ impl<const D: usize> Flow<D> {
         self.max_speed = self.options.wind.iter().fold(0.0, |m: f64, w| m.max(w.abs() as f64));
         self.fastest = self.max_speed / self.grid.spacing[0];
     }
-
-    /// Faces between outermost cells, which no pressure drives, take the velocity of the wind in time, `du/dt = rate (wind -
-    /// u)`; beyond them there is nothing but wind.
-    pub(super) fn blow_at_the_edge(&mut self, dt: f64) {
-        let Some(Following { edge, .. }) = &self.following else { return };
-        let keep = libm::exp(-dt * self.options.wind_rate) as Real;
-        for c in 0..D {
-            let wind = self.options.wind[c];
-            let layout = &self.layout;
-            self.velocity[c].par_rows(|row, u| {
-                let r = layout.row_number(row);
-                each_bit(edge.slack[c][r], |x| u[x] = wind + keep * (u[x] - wind));
-                each_bit(edge.last[c][r], |x| u[x] = wind);
-            });
-        }
-    }
 }
 
 /// Where a grid without bounds ends, as one bit for each place of a row, for each row.
 pub(super) struct Edge<const D: usize> {
-    /// Cells that lack a neighbour on some side. They belong to the open air: their pressure is zero.
+    /// Cells that lack a neighbour on some side. They belong to the open air, which says what their pressure is.
     pub cells: Vec<u64>,
-    /// Faces between two such cells, for each axis.
-    slack: [Vec<u64>; D],
     /// Faces with nothing below them, for each axis.
-    last: [Vec<u64>; D],
+    pub last: [Vec<u64>; D],
 }
 
 impl<const D: usize> Edge<D> {
@@ -175,19 +200,25 @@ impl<const D: usize> Edge<D> {
         layout.as_tiles()?;
         let n = tile_width::<D>();
         let rows = || (0..layout.rows()).map(|r| layout.row(r));
-        let below = |row: Row<'_, D>, c: usize| match c {
-            0 => outer_cells(row, n) << 1 | outer_cells(row.shifted(0, -(n as isize)), n) >> (n - 1),
-            _ => outer_cells(row.down(c), n),
-        };
         let missing = |row: Row<'_, D>, c: usize| match c {
             0 => !row.shifted(0, -(n as isize)).exists() as u64,
             _ => u64::from(!row.down(c).exists()) * all_cells(n),
         };
         Some(Edge {
             cells: rows().map(|row| outer_cells(row, n)).collect(),
-            slack: each(|c| rows().map(|row| outer_cells(row, n) & below(row, c)).collect()),
             last: each(|c| rows().map(|row| missing(row, c)).collect()),
         })
+    }
+}
+
+impl<const D: usize> Edge<D> {
+    /// Beyond the outermost cells there is nothing but wind.
+    pub fn calm(&self, velocity: &mut VectorField<D>, wind: [Real; D]) {
+        for c in 0..D {
+            let layout = velocity[c].layout().clone();
+            let u = &mut velocity[c];
+            u.par_rows(|row, u| each_bit(self.last[c][layout.row_number(row)], |x| u[x] = wind[c]));
+        }
     }
 }
 

@@ -45,12 +45,14 @@
 //! | `pressure` | `project`, `apply_pressure`, `accumulate_pressure`, `replace_pressure` |
 //! | `obstacles` | `set_obstacles`, `move_obstacles` |
 //! | `follow` | tiles that follow the fluid |
+//! | `far` | the air without end around them |
 //! | `books` | what is conserved is accounted for |
 //! | `state` | `begin`, `finish`, reports, named fields, saving and restoring |
 
 mod act;
 mod advection;
 mod books;
+mod far;
 mod follow;
 mod obstacles;
 mod pressure;
@@ -95,7 +97,7 @@ pub struct Options<const D: usize> {
     pub tolerance: f64,
     /// Where there are no bounds, the air far away moves like this, in metres per second.
     pub wind: [Real; D],
-    /// How fast the edge of an unbounded grid takes the velocity of the wind, per second.
+    /// Of no effect any more: at the edge of an unbounded grid the flow is what the flow inside makes of the wind.
     pub wind_rate: f64,
     /// Cells of clean air kept around the fluid where the grid follows it; more if the flow is fast.
     pub buffer: usize,
@@ -201,7 +203,7 @@ impl<const D: usize> Flow<D> {
             solver: Pressure::new(&grid, &layout, false, options.isa)?,
             diffusion: Diffusion::with_isa(&layout, grid.spacing, options.isa),
             viscous: SolveReport::NONE,
-            following: Following::new(&layout),
+            following: Following::new(&layout, &grid)?,
             swelling: None,
             obstacles: None,
             books: Books::default(),

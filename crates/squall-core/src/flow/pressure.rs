@@ -6,7 +6,7 @@ use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Grid};
 use crate::layout::{Layout, Row};
-use crate::ops::{divergence, max_abs, max_abs_faces};
+use crate::ops::{self, divergence, max_abs, max_abs_faces};
 use crate::poisson::{self, Domain, PoissonSolver, Problem};
 use crate::project::Projected;
 use crate::report::Stage;
@@ -39,29 +39,46 @@ impl<const D: usize> Pressure<D> {
     }
 }
 
+/// Single precision leaves about this much of a right side, at best.
+const FINEST: f64 = 3e-6;
+
 impl<const D: usize> Flow<D> {
     /// `lap q = div u - e`, `u -= grad q`, where `e` is what swells. `pushed` is the time for which the present pressure has
     /// pushed already. Leaves `q` as the potential, ghosts filled.
     pub fn project(&mut self, pushed: Option<f64>) -> Projected {
         let timer = self.timings.start();
         let Self { grid, options, velocity, pressure, potential: q, scratch, solver, swelling, obstacles, .. } = self;
-        let edge = self.following.as_ref().map(|f| &f.edge);
-        let mut solids = obstacles.as_mut().map(|o| &mut o.solids);
+        let (edge, mut far) = self.following.as_mut().map(|f| (&f.edge, &mut f.far)).unzip();
         let [rhs, more, ..] = &mut scratch.lend()[..] else { unreachable!("two axes at least") };
         velocity.iter_mut().for_each(|u| u.set_end_faces());
-        if let Some(solids) = &mut solids {
-            solids.prepare(grid, velocity, pushed.map(|dt| (&*pressure, dt)));
+        if let Some(o) = obstacles {
+            o.solids.prepare(grid, velocity, pushed.map(|dt| (&*pressure, dt)));
         }
         velocity.iter_mut().for_each(|u| u.fill_halo());
         for field in [&mut *q, rhs, more] {
             field.relabel(At::Center, grid.pressure_ends());
         }
 
-        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge, rhs);
+        let solids = obstacles.as_ref().map(|o| &o.solids);
+        outflow(velocity, grid, solids, swelling.as_ref(), edge, rhs);
         let before = max_abs(rhs) as f64;
-        let mut solve = solver.0.solve(rhs, q, options.tolerance);
-        subtract_gradient(grid, velocity, q, solids.as_deref());
-        outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge, rhs);
+        let mut tolerance = options.tolerance;
+        if let Some(far) = &mut far {
+            let wanted = tolerance * ops::dot(rhs, rhs).sqrt();
+            far.hold_edge(grid, pressure, obstacles.as_ref(), rhs, more);
+            // What is held adds to the right side, but must not add to what is left of it.
+            let size = ops::dot(rhs, rhs).sqrt();
+            tolerance = if size > 0.0 { (wanted / size).clamp(tolerance.min(FINEST), tolerance) } else { tolerance };
+        }
+        let mut solve = solver.0.solve(rhs, q, tolerance);
+        if let Some(far) = &mut far {
+            far.finish_edge(grid, pressure, obstacles.as_ref(), q, more);
+        }
+        subtract_gradient(grid, velocity, q, solids);
+        if let Some(edge) = edge {
+            edge.calm(velocity, options.wind);
+        }
+        outflow(velocity, grid, solids, swelling.as_ref(), edge, rhs);
         let largest = |u: &VectorField<D>| u.iter().map(|u| max_abs_faces(u) as f64).fold(0.0, f64::max);
         // What is left of a field that was all gradient is compared with what it was.
         let relative = |divergence: f64, speed: f64| {
@@ -72,16 +89,16 @@ impl<const D: usize> Flow<D> {
         // Gradients of numbers that grow with the size of the box round; a second round takes that away.
         if solver.is_direct() && relative(max_divergence, max_speed) > self.refine_above {
             solve.iterations += solver.0.solve(rhs, more, options.tolerance).iterations;
-            subtract_gradient(grid, velocity, more, solids.as_deref());
+            subtract_gradient(grid, velocity, more, solids);
             let more = &*more;
             q.par_rows(|row, q| q.iter_mut().zip(more.row(row)).for_each(|(q, m)| *q += m));
             q.fill_halo();
-            outflow(velocity, grid, solids.as_deref(), swelling.as_ref(), edge, rhs);
+            outflow(velocity, grid, solids, swelling.as_ref(), edge, rhs);
             (max_divergence, max_speed) = (max_abs(rhs) as f64, largest(velocity));
         }
         self.books.volume(grid, rhs, swelling.as_ref());
-        if let Some(solids) = &mut solids {
-            solids.constrain(grid, velocity);
+        if let Some(o) = obstacles {
+            o.solids.constrain(grid, velocity);
             max_speed = largest(velocity);
         }
         self.fastest = fastest(velocity, grid);
@@ -101,6 +118,8 @@ impl<const D: usize> Flow<D> {
                 Some(o) => self.velocity[a].subtract_gradient_where_open(&self.pressure, across, &o.solids.open()[a]),
             }
         }
+        self.note_push(dt);
+        self.calm_the_outside();
         self.timings.stop(Stage::Project, timer);
     }
 

@@ -79,6 +79,9 @@ impl<const D: usize> Flow<D> {
         if self.swelling.is_none() && self.sources.iter().any(|s| s.swells()) {
             self.swelling = Some(Field::on(&self.layout, At::Center, self.grid.pressure_ends())?);
         }
+        if let (Some(following), true) = (&mut self.following, self.obstacles.is_some()) {
+            following.far.allow_solids(&self.layout)?;
+        }
         Ok(())
     }
 
@@ -284,6 +287,10 @@ impl<const D: usize> Flow<D> {
         self.velocity.iter_mut().for_each(|f| show(visitor, "velocity", f));
         self.before.iter_mut().for_each(|f| show(visitor, "velocity_before", f));
         show(visitor, "pressure", &mut self.pressure);
+        if let (Some(following), true) = (&mut self.following, self.obstacles.is_some()) {
+            following.far.allow_solids(&self.layout).expect("memory for a field");
+            following.far.induced().into_iter().for_each(|f| show(visitor, "induced_charges", f));
+        }
         for s in &mut self.substances {
             show(visitor, &s.name, &mut s.field);
         }

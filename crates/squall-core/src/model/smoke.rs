@@ -1,7 +1,7 @@
 //! Smoke on a staggered grid (Cline, Cardon & Egbert; Fedkiw, Stam & Jensen 2001), in a box or without bounds.
 //!
 //! Velocities live on the faces of cells, where the projection makes them free of divergence exactly. Without bounds the
-//! grid consists of tiles that follow the smoke: outside is still air, or wind, at pressure zero.
+//! grid consists of tiles that follow the smoke: outside is air without end, still or moving with the wind far away.
 //!
 //! Differences from the papers: hot smoke rises (a sign), wind and cooling are exact in time, the pressure of the last
 //! step takes part in advection (second order in time), and the limit on the step knows how fast the flow may become.

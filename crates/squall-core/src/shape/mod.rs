@@ -55,6 +55,12 @@ pub trait Shape<const D: usize>: Send + Sync {
     /// Whether the shape or its velocity ever changes: what is computed from a shape at rest can be kept.
     fn moves(&self) -> bool;
 
+    /// If the shape is all that lies behind a plane at rest: a point of the plane and its normal, of length 1, away from the
+    /// shape.
+    fn plane(&self) -> Option<([f64; D], [f64; D])> {
+        None
+    }
+
     /// Makes questions about time `t` cheap. It changes no answer: every time can be asked about, but those that were
     /// not prepared last may take much longer.
     fn prepare(&mut self, _t: f64) {}
@@ -75,6 +81,10 @@ impl<const D: usize, S: Shape<D> + ?Sized> Shape<D> for Box<S> {
 
     fn moves(&self) -> bool {
         (**self).moves()
+    }
+
+    fn plane(&self) -> Option<([f64; D], [f64; D])> {
+        (**self).plane()
     }
 
     fn prepare(&mut self, t: f64) {

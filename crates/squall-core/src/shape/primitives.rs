@@ -170,6 +170,10 @@ impl<const D: usize> Shape<D> for HalfSpace<D> {
         dot(sub(x, self.point), self.normal)
     }
 
+    fn plane(&self) -> Option<([f64; D], [f64; D])> {
+        Some((self.point, self.normal))
+    }
+
     fn bounds(&self, _: f64) -> Option<([f64; D], [f64; D])> {
         None
     }

@@ -8,6 +8,7 @@ mod confinement;
 mod conservation;
 mod faults;
 mod flows;
+mod free_space;
 mod karman;
 mod ledger;
 mod loops;

@@ -291,7 +291,7 @@ fn a_uniform_wind_stays_as_it_is() {
     }
 }
 
-fn fingerprint<const D: usize>(sim: &Smoke<D>) -> u64 {
+pub fn fingerprint<const D: usize>(sim: &Smoke<D>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for field in sim.flow.velocity().iter().chain(sim.flow.substances.iter().map(|s| &s.field)) {
         let mut values = Vec::new();
@@ -319,11 +319,11 @@ fn the_number_of_threads_changes_nothing() {
 
 /// Keeps what it is shown, or gives it back.
 #[derive(Default)]
-struct Memory {
+pub struct Memory {
     integers: Vec<u64>,
     reals: Vec<f64>,
     arrays: Vec<Vec<f32>>,
-    giving: bool,
+    pub giving: bool,
 }
 
 impl squall_core::StateVisitor for Memory {

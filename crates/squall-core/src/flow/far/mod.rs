@@ -1,0 +1,658 @@
+//! Air without end around a grid that follows the fluid.
+//!
+//! Outside of the tiles the flow is a potential flow: the wind, and what the vorticity inside makes of it. Two things follow
+//! for what the tiles know of the outside.
+//!
+//! **Pressure at the edge.** With `k = (|u|^2 - |U|^2) / 2` the sum `P = p + k` is harmonic outside (Bernoulli), so it is the
+//! field in free space of the charges `b = div(du/dt without pressure) + lap k` inside, which lie where vorticity and forces
+//! are: `P(x) = sum of b(y) G(x - y) h^D` ([`tree`]). The outermost cells hold `p = P - k`, and the pressure solver finds
+//! the rest.
+//!
+//! **Velocity at the edge.** Paths that come from outside bring nothing that is known. But in a potential flow `u . grad u =
+//! grad k`, so faces within reach of the outside (the ring) are not advected at all: `u* = u - dt grad k`. Tiles that appear
+//! get the velocity of the vorticity in the others (Biot & Savart), `u = U + curl A`, `A = -sum of curl u G h^D`, on edges, so
+//! that it has no divergence; and the pressure of the charges `lap (p + k)` in the others.
+//!
+//! Solids are charges, too: where they are, `P` is continued by zero, and its Laplacian differs from `b` along their surface.
+//! The difference that the last step found is what this one adds. A wall that reaches out of the tiles along a whole plane
+//! acts by mirror images instead.
+//!
+//! Difference from direct sums at every point (James 1977 and later): none that matters, see `docs/quality.md`.
+
+pub mod tree;
+
+use super::follow::{Edge, each_bit};
+use super::obstacles::Obstacles;
+use super::{Flow, vector};
+use crate::Real;
+use crate::field::{Field, OutOfMemory, Pad, VectorField};
+use crate::grid::{At, Ends, Grid, Side};
+use crate::layout::{Layout, MAX_TILE, Row, tile_width};
+use crate::ops::each;
+use crate::solid::{BAND, Solids};
+use smallvec::SmallVec;
+use tree::{Mirror, Points, Tree};
+
+type Mirrors = SmallVec<[Mirror; 4]>;
+
+/// What is known of the outside of some tiles, and what is needed to find it.
+pub(super) struct Far<const D: usize> {
+    ring: Ring<D>,
+    /// `(|v|^2 - |U|^2) / 2` at cell centres, of the velocity that paths were last traced through.
+    head: Field<D>,
+    /// The velocity of the ring before it was advected.
+    kept: VectorField<D>,
+    tree: Tree<D>,
+    /// The outermost cells.
+    edge: Vec<Points<D>>,
+    /// Rows with an outermost cell in them or beside them.
+    beside_edge: Vec<bool>,
+    /// For how long paths were last traced; and for how long the velocity was advected along them, and the pressure pushed,
+    /// since the last projection.
+    traced: f64,
+    advected: f64,
+    pushed: f64,
+    /// What solids added to the charges in the last step, per second.
+    induced: Option<Field<D>>,
+}
+
+impl<const D: usize> Far<D> {
+    pub fn on(layout: &Layout<D>, grid: &Grid<D>, edge: &Edge<D>) -> Result<Self, OutOfMemory> {
+        // In a mirror `k` looks the same.
+        let ends = grid.flat_ends(0.0);
+        let tiles = layout.as_tiles().expect("tiles");
+        let rows = layout.rows_per_part();
+        let points = |t: usize| {
+            let mut places = Vec::new();
+            for r in 0..rows {
+                let local = layout.row(t * rows + r).index.map(|i| (i & (tile_width::<D>() as isize - 1)) as u8);
+                each_bit(edge.cells[t * rows + r], |x| {
+                    let mut place = local;
+                    place[0] = x as u8;
+                    places.push(place);
+                });
+            }
+            (!places.is_empty()).then(|| Points::new(tiles.coords()[t], places))
+        };
+        let near = |r: usize| {
+            let row = layout.row(r);
+            let has = |row: Row<'_, D>| row.tile().is_some() && edge.cells[layout.row_number(row)] != 0;
+            has(row) || (1..D).any(|a| has(row.up(a)) || has(row.down(a))) || {
+                let n = tile_width::<D>() as isize;
+                has(row.shifted(0, n)) || has(row.shifted(0, -n))
+            }
+        };
+        Ok(Far {
+            ring: Ring::of(layout, edge, 2),
+            head: Field::on(layout, At::Center, ends)?,
+            kept: vector(|c| Field::on(layout, At::Face(c), ends))?,
+            tree: Tree::on(layout),
+            edge: (0..tiles.coords().len()).filter_map(points).collect(),
+            beside_edge: (0..layout.rows()).map(near).collect(),
+            traced: 0.0,
+            advected: 0.0,
+            pushed: 0.0,
+            induced: None,
+        })
+    }
+
+    /// Paths may come from this many cells away.
+    pub fn set_reach(&mut self, layout: &Layout<D>, edge: &Edge<D>, cells: usize) {
+        let width = (cells + 1).clamp(2, tile_width::<D>() / 2);
+        if width != self.ring.width {
+            self.ring = Ring::of(layout, edge, width);
+        }
+    }
+
+    /// Everything that goes on with other tiles.
+    pub fn take_over(&mut self, old: Self, layout: &Layout<D>) -> Result<(), OutOfMemory> {
+        self.induced = old.induced;
+        self.induced.as_mut().map_or(Ok(()), |f| f.move_to(layout, 0.0))
+    }
+
+    /// What solids added to the charges, to be saved; `None` if there are none.
+    pub fn induced(&mut self) -> Option<&mut Field<D>> {
+        self.induced.as_mut()
+    }
+}
+
+impl<const D: usize> Flow<D> {
+    /// Paths have been traced through `v` (the present velocity if there is none) for `dt` seconds.
+    pub(super) fn note_head(&mut self, lent: bool, dt: f64) {
+        let Some(following) = &mut self.following else { return };
+        let v = if lent { &*self.scratch.lend() } else { &self.velocity };
+        set_head(&mut following.far.head, v, self.options.wind);
+        following.far.traced = dt;
+    }
+
+    /// The pressure has pushed for `dt` seconds.
+    pub(super) fn note_push(&mut self, dt: f64) {
+        if let Some(following) = &mut self.following {
+            following.far.pushed += dt;
+        }
+    }
+
+    /// Keeps the velocity in the ring.
+    pub(super) fn keep_ring(&mut self) {
+        let Some(following) = &mut self.following else { return };
+        let (far, layout) = (&mut following.far, &self.layout);
+        for (c, kept) in far.kept.iter_mut().enumerate() {
+            let (u, bits) = (&self.velocity[c], &far.ring.faces[c]);
+            kept.par_rows(|row, kept| {
+                if bits[layout.row_number(row)] != 0 {
+                    kept.copy_from_slice(u.row(row));
+                }
+            });
+        }
+    }
+
+    /// The velocity in the ring as it was kept; if it was advected, less `dt grad k`.
+    pub(super) fn restore_ring(&mut self, advected: bool) {
+        let Some(following) = &mut self.following else { return };
+        let (far, layout) = (&mut following.far, &self.layout);
+        let scale = if advected { (far.traced / self.grid.spacing[0]) as Real } else { 0.0 };
+        for (c, u) in self.velocity.iter_mut().enumerate() {
+            let (kept, head, bits) = (&far.kept[c], &far.head, &far.ring.faces[c]);
+            u.par_rows(|row, u| {
+                let bits = bits[layout.row_number(row)];
+                if bits == 0 {
+                    return;
+                }
+                let mut pad = Pad::default();
+                let (kept, high, low) = (kept.row(row), head.row(row), head.down(row, c, &mut pad));
+                each_bit(bits, |x| u[x] = kept[x] - scale * (high[x] - low[x]));
+            });
+        }
+        if advected {
+            far.advected += far.traced;
+        }
+    }
+
+    /// Beyond the outermost cells there is nothing but wind.
+    pub(super) fn calm_the_outside(&mut self) {
+        if let Some(following) = &self.following {
+            following.edge.calm(&mut self.velocity, self.options.wind);
+        }
+    }
+
+    /// What the velocity and the pressure are on tiles that are to appear; `None` if they are the wind and zero.
+    pub(super) fn look_outside(&mut self, new: &Layout<D>) -> Option<Outside<D>> {
+        let old = self.layout.as_tiles()?;
+        let fresh: Vec<[i32; D]> =
+            new.as_tiles()?.coords().iter().copied().filter(|&c| old.find(c).is_none()).collect();
+        let Flow { grid, velocity, pressure, obstacles, layout, following, .. } = self;
+        let Far { tree, head, ring, .. } = &mut following.as_mut()?.far;
+        if fresh.is_empty() {
+            return None;
+        }
+        velocity.iter_mut().for_each(|u| u.fill_halo());
+        let solids = obstacles.as_ref().map(|o| &o.solids);
+        let mirrors = mirrors(grid, obstacles.as_ref());
+        let h2 = grid.spacing[0] * grid.spacing[0];
+        let mut points: Vec<Points<D>> = fresh.iter().flat_map(|&c| nodes_of(c)).collect();
+        let mut outside = Outside { fresh, stream: Default::default(), pressure: Vec::new() };
+        let mut any = false;
+        for (a, stream) in outside.stream.iter_mut().enumerate().filter(|&(a, _)| D == 3 || a == 2) {
+            tree.set(layout, |row, out| vorticity(grid, velocity, solids, a, row, out));
+            any |= !tree.is_empty();
+            tree.sum(&mirrors_of_vorticity::<D>(&mirrors, a), &mut points);
+            *stream = collect(&points, -h2);
+        }
+        set_head(head, velocity, self.options.wind);
+        let whole = &mut self.potential;
+        add_up(whole, [(1.0, &*pressure), (1.0, &*head)], solids, |_, _| ());
+        whole.fill_halo();
+        let whole = &self.potential;
+        tree.set(layout, |row, out| {
+            laplacian(whole, None, grid.spacing[0], row, out);
+            each_bit(ring.cells[layout.row_number(row)], |x| out[x] = 0.0);
+        });
+        any |= !tree.is_empty();
+        tree.sum(&mirrors, &mut points);
+        outside.pressure = collect(&points, h2);
+        any.then_some(outside)
+    }
+
+    /// Gives tiles that have appeared their velocity and pressure.
+    pub(super) fn fill_fresh_tiles(&mut self, outside: &Outside<D>) {
+        let Some(following) = &mut self.following else { return };
+        let n = tile_width::<D>();
+        let inv_h = 1.0 / self.grid.spacing[0];
+        let all: Vec<[usize; D]> = places(n + 1).collect();
+        for (t, coords) in outside.fresh.iter().enumerate() {
+            for &i in &all {
+                let cell: [isize; D] = each(|a| (coords[a] as isize * n as isize) + i[a] as isize);
+                // The first faces of the tile behind belong to this one, too.
+                for c in (0..D).filter(|&c| (0..D).all(|a| a == c || i[a] < n)) {
+                    let curl = outside.curl(t, c, i) * inv_h;
+                    let u = self.options.wind[c] + curl as Real;
+                    self.velocity[c].set_signed(cell, u);
+                    self.before[c].set_signed(cell, u);
+                }
+            }
+        }
+        for u in self.velocity.iter_mut().chain(&mut self.before) {
+            u.set_end_faces();
+            u.fill_halo();
+        }
+        let head = &mut following.far.head;
+        set_head(head, &self.velocity, self.options.wind);
+        for (t, coords) in outside.fresh.iter().enumerate() {
+            for i in places::<D>(n) {
+                let cell = each(|a| (coords[a] as isize * n as isize) + i[a] as isize);
+                self.pressure.set_signed(cell, outside.pressure[outside.at(t, i)] as Real - head.get_signed(cell));
+            }
+        }
+    }
+}
+
+/// What the outside does to a projection.
+impl<const D: usize> Far<D> {
+    /// Makes room for what solids do.
+    pub fn allow_solids(&mut self, layout: &Layout<D>) -> Result<(), OutOfMemory> {
+        if self.induced.is_none() {
+            self.induced = Some(Field::on(layout, At::Center, [Ends::Unbounded(0.0); D])?);
+        }
+        Ok(())
+    }
+
+    /// Finds the values of the potential in the outermost cells, puts them into `held` and nothing else there, and what follows
+    /// for the cells beside into the right side.
+    pub fn hold_edge(
+        &mut self,
+        grid: &Grid<D>,
+        pressure: &Field<D>,
+        obstacles: Option<&Obstacles<D>>,
+        rhs: &mut Field<D>,
+        held: &mut Field<D>,
+    ) {
+        let layout = &rhs.layout().clone();
+        let (h, time) = (grid.spacing[0], self.advected as Real);
+        let solids = obstacles.map(|o| &o.solids);
+        self.add_done(pressure, None, held, |_, _| ());
+        held.fill_halo();
+        let Far { ring, tree, edge, beside_edge, induced, .. } = self;
+        let (done, right) = (&*held, &*rhs);
+        let charges = |row: Row<'_, D>, out: &mut [Real]| {
+            laplacian(done, solids, h, row, out);
+            out.iter_mut().zip(right.row(row)).for_each(|(out, r)| *out += r);
+        };
+        tree.set(layout, |row, out| {
+            charges(row, out);
+            if let Some(induced) = induced.as_ref().filter(|_| solids.is_some_and(|s| s.is_near(row))) {
+                out.iter_mut().zip(induced.row(row)).for_each(|(out, i)| *out += time * i);
+            }
+            each_bit(ring.cells[layout.row_number(row)], |x| out[x] = 0.0);
+        });
+        tree.sum(&mirrors(grid, obstacles), edge);
+        if let (Some(induced), Some(solids)) = (induced, solids) {
+            // Less what is known; `finish_edge` adds the rest.
+            induced.par_rows(|row, out| match solids.is_near(row) {
+                true => charges(row, out),
+                false => out.fill(0.0),
+            });
+        }
+        for points in edge.iter_mut() {
+            points.each_with(layout, |at, value| *value = (h * h) as Real * *value - done.data[at]);
+        }
+        held.fill(0.0);
+        for points in edge.iter_mut() {
+            points.each_with(layout, |at, value| held.data[at] = *value);
+        }
+        let held = &*held;
+        rhs.par_rows(|row, rhs| {
+            if beside_edge[layout.row_number(row)] {
+                let mut out = [0.0; MAX_TILE];
+                let out = &mut out[..rhs.len()];
+                neighbours(held, solids, h, row, out);
+                rhs.iter_mut().zip(out).for_each(|(r, o)| *r -= *o);
+            }
+        });
+    }
+
+    /// Puts the values of the outermost cells into the potential, and learns what solids add to the charges.
+    pub fn finish_edge(
+        &mut self,
+        grid: &Grid<D>,
+        pressure: &Field<D>,
+        obstacles: Option<&Obstacles<D>>,
+        q: &mut Field<D>,
+        spare: &mut Field<D>,
+    ) {
+        let layout = &q.layout().clone();
+        for points in &mut self.edge {
+            points.each_with(layout, |at, value| q.data[at] = *value);
+        }
+        let time = self.advected;
+        if let (Some(o), true) = (obstacles, time > 0.0) {
+            let q = &*q;
+            self.add_done(pressure, Some(&o.solids), spare, |row, out| {
+                out.iter_mut().zip(q.row(row)).for_each(|(out, q)| *out += q);
+            });
+            let (h, inv_time, whole) = (grid.spacing[0], (1.0 / time) as Real, &*spare);
+            let mirrors = mirrors(grid, obstacles);
+            let induced = self.induced.as_mut().expect("solids are allowed");
+            induced.par_rows(|row, out| {
+                if !o.solids.is_near(row) {
+                    return;
+                }
+                let mut all = [0.0; MAX_TILE];
+                let all = &mut all[..out.len()];
+                laplacian(whole, None, h, row, all);
+                for (x, (out, all)) in out.iter_mut().zip(all).enumerate() {
+                    let other = is_cut(&o.solids, row, x) && !is_at_a_mirror(&o.solids, &mirrors, h, row, x);
+                    *out = if other { inv_time * (*all - *out) } else { 0.0 };
+                }
+            });
+        } else if let Some(induced) = &mut self.induced {
+            induced.fill(0.0);
+        }
+        (self.pushed, self.advected) = (0.0, 0.0);
+    }
+
+    /// What the pressure and advection have done already, as a potential; zero in solids, if any are given, and with `more` added.
+    fn add_done(
+        &self,
+        pressure: &Field<D>,
+        solids: Option<&Solids<D>>,
+        out: &mut Field<D>,
+        more: impl Fn(Row<'_, D>, &mut [Real]) + Sync,
+    ) {
+        let (pushed, advected) = (self.pushed as Real, self.advected as Real);
+        add_up(out, [(pushed, pressure), (advected, &self.head)], solids, more);
+    }
+}
+
+/// Whether a face of a cell is not wide open.
+fn is_cut<const D: usize>(solids: &Solids<D>, row: Row<'_, D>, x: usize) -> bool {
+    let mut index = row.index;
+    index[0] += x as isize;
+    (0..D).any(|a| {
+        let mut next = index;
+        next[a] += 1;
+        let open = &solids.open()[a];
+        open.get_near(row, index) < 1.0 || open.get_near(row, next) < 1.0
+    })
+}
+
+/// Whether the solid that is nearest to a cell is a mirror.
+fn is_at_a_mirror<const D: usize>(solids: &Solids<D>, mirrors: &[Mirror], h: f64, row: Row<'_, D>, x: usize) -> bool {
+    let distance = solids.distance().row(row)[x] as f64 / h;
+    mirrors.iter().any(|m| {
+        let at = row.index[m.axis] as f64 + if m.axis == 0 { x as f64 } else { 0.0 };
+        // On whichever side; a deep inside is cut off.
+        distance.abs() + 0.05 >= (at - m.at).abs().min(BAND)
+    })
+}
+
+/// The ring: cells and faces within reach of the outside, as one bit for each place of a row, for each row.
+struct Ring<const D: usize> {
+    width: usize,
+    cells: Vec<u64>,
+    /// Faces of these cells, but for those with nothing below.
+    faces: [Vec<u64>; D],
+}
+
+impl<const D: usize> Ring<D> {
+    fn of(layout: &Layout<D>, edge: &Edge<D>, width: usize) -> Self {
+        let n = tile_width::<D>();
+        let cells = |row: Row<'_, D>| {
+            let Some(around) = row.around() else { return 0 };
+            if !row.exists() {
+                return (1 << n) - 1;
+            }
+            if row.tile().is_none() {
+                // Behind a side.
+                return 0;
+            }
+            let mut bits = 0u64;
+            for (k, _) in around.iter().enumerate().filter(|&(_, &slot)| slot == 0) {
+                let side = |a: usize| k / 3usize.pow(a as u32) % 3;
+                let within = |a: usize| {
+                    let local = (row.index[a] & (n as isize - 1)) as usize;
+                    [local < width, true, local >= n - width][side(a)]
+                };
+                if (1..D).all(within) {
+                    let low = (1u64 << width) - 1;
+                    bits |= [low, (1 << n) - 1, low << (n - width)][side(0)];
+                }
+            }
+            bits
+        };
+        let rows = || (0..layout.rows()).map(|r| layout.row(r));
+        let below = |row: Row<'_, D>, c: usize| match c {
+            0 => (cells(row) << 1 | cells(row.shifted(0, -(n as isize))) >> (n - 1)) & ((1 << n) - 1),
+            _ => cells(row.down(c)),
+        };
+        let faces = each(|c| {
+            let bits = |(r, row): (usize, Row<'_, D>)| (cells(row) | below(row, c)) & !edge.last[c][r];
+            rows().enumerate().map(bits).collect()
+        });
+        Ring { width, cells: rows().map(cells).collect(), faces }
+    }
+}
+
+/// `(|v|^2 - |U|^2) / 2` at cell centres. A face that is not there is as the one on the other side of its cell.
+fn set_head<const D: usize>(head: &mut Field<D>, v: &VectorField<D>, wind: [Real; D]) {
+    head.par_rows(|row, out| {
+        let n = out.len();
+        out.fill(0.0);
+        for c in 0..D {
+            let mut pad = Pad::default();
+            let there = |by: isize| row.shifted(c, if c == 0 { by * n as isize } else { by }).exists();
+            let (low, high) = (v[c].row(row), v[c].up(row, c, &mut pad));
+            let add = |out: &mut Real, low: Real, high: Real| {
+                let mean = 0.5 * (low + high);
+                *out += 0.5 * (mean - wind[c]) * (mean + wind[c]);
+            };
+            let (below, above) = (there(-1), there(1));
+            if c > 0 {
+                let (low, high) = (if below { low } else { high }, if above { high } else { low });
+                (0..n).for_each(|x| add(&mut out[x], low[x], high[x]));
+            } else {
+                (1..n - 1).for_each(|x| add(&mut out[x], low[x], high[x]));
+                add(&mut out[0], if below { low[0] } else { high[0] }, high[0]);
+                add(&mut out[n - 1], low[n - 1], if above { high[n - 1] } else { low[n - 1] });
+            }
+        }
+    });
+}
+
+/// The sum of two fields with their weights, and of what `more` adds; zero in solids, if there are any.
+fn add_up<const D: usize>(
+    out: &mut Field<D>,
+    parts: [(Real, &Field<D>); 2],
+    solids: Option<&Solids<D>>,
+    more: impl Fn(Row<'_, D>, &mut [Real]) + Sync,
+) {
+    out.par_rows(|row, out| {
+        let [(p, a), (q, b)] = parts.map(|(weight, field)| (weight, field.row(row)));
+        for x in 0..out.len() {
+            out[x] = p * a[x] + q * b[x];
+        }
+        more(row, out);
+        if let Some(volume) = solids.and_then(|s| s.volumes_near(row)) {
+            out.iter_mut().zip(volume).filter(|(_, v)| **v == 0.0).for_each(|(out, _)| *out = 0.0);
+        }
+    });
+}
+
+/// The sum over the neighbours of each cell of a row, times the open part of the face between, over `h^2`.
+fn neighbours<const D: usize>(f: &Field<D>, solids: Option<&Solids<D>>, h: f64, row: Row<'_, D>, out: &mut [Real]) {
+    let inv_h2 = (1.0 / (h * h)) as Real;
+    let solids = solids.filter(|s| s.is_near(row));
+    for a in 0..D {
+        let mut pads = [Pad::default(); 3];
+        let [pad, other, open_pad] = &mut pads;
+        let (up, down) = (f.up(row, a, pad), f.down(row, a, other));
+        match solids.map(|s| &s.open()[a]) {
+            None => (0..out.len()).for_each(|x| out[x] += inv_h2 * (up[x] + down[x])),
+            Some(open) => {
+                let (low, high) = (open.row(row), open.up(row, a, open_pad));
+                (0..out.len()).for_each(|x| out[x] += inv_h2 * (high[x] * up[x] + low[x] * down[x]));
+            }
+        }
+    }
+}
+
+/// The Laplacian along a row, through the open parts of faces alone if solids are given.
+fn laplacian<const D: usize>(f: &Field<D>, solids: Option<&Solids<D>>, h: f64, row: Row<'_, D>, out: &mut [Real]) {
+    let inv_h2 = (1.0 / (h * h)) as Real;
+    let solids = solids.filter(|s| s.is_near(row));
+    let here = f.row(row);
+    out.fill(0.0);
+    for a in 0..D {
+        let mut pads = [Pad::default(); 3];
+        let [pad, other, open_pad] = &mut pads;
+        let (up, down) = (f.up(row, a, pad), f.down(row, a, other));
+        match solids.map(|s| &s.open()[a]) {
+            None => (0..out.len()).for_each(|x| out[x] += inv_h2 * ((up[x] - here[x]) - (here[x] - down[x]))),
+            Some(open) => {
+                let (low, high) = (open.row(row), open.up(row, a, open_pad));
+                let flow = |x: usize| high[x] * (up[x] - here[x]) - low[x] * (here[x] - down[x]);
+                (0..out.len()).for_each(|x| out[x] += inv_h2 * flow(x));
+            }
+        }
+    }
+}
+
+/// Component `a` of `curl u` along a row, on the lower edges of cells along that axis (in 2D on their lower corners), of what
+/// passes faces: inside of solids that is the motion of the solid. Zero where not all cells around an edge exist.
+fn vorticity<const D: usize>(
+    grid: &Grid<D>,
+    u: &VectorField<D>,
+    solids: Option<&Solids<D>>,
+    a: usize,
+    row: Row<'_, D>,
+    out: &mut [Real],
+) {
+    let (b, c) = ((a + 1) % 3, (a + 2) % 3);
+    let n = out.len() as isize;
+    out.fill(0.0);
+    let exists = |by: [isize; 2], x: isize| {
+        let mut to = [0; D];
+        (to[b], to[c]) = (by[0], by[1]);
+        to[0] = if to[0] == 0 { 0 } else { x };
+        row.moved(to).exists()
+    };
+    let whole = |x: isize| [[0, -1], [-1, 0], [-1, -1]].into_iter().all(|by| exists(by, x));
+    // Along x the tile before counts for the first cell alone.
+    let (first, others) = (whole(-n), whole(0));
+    let inv_h = (1.0 / grid.spacing[0]) as Real;
+    for (own, across, sign) in [(c, b, inv_h), (b, c, -inv_h)] {
+        let mut pads = [Pad::default(); 3];
+        let [pad, open_pad, solid_pad] = &mut pads;
+        let (high, low) = (u[own].row(row), u[own].down(row, across, pad));
+        match solids.filter(|s| s.is_near(row)) {
+            None => (0..out.len()).for_each(|x| out[x] += sign * (high[x] - low[x])),
+            Some(s) => {
+                let (open, solid) = (&s.open()[own], &s.velocity()[own]);
+                let flow = |u: Real, open: Real, solid: Real| u + (1.0 - open) * (solid - u);
+                let (open_low, solid_low) = (open.down(row, across, open_pad), solid.down(row, across, solid_pad));
+                let (open_high, solid_high) = (open.row(row), solid.row(row));
+                for x in 0..out.len() {
+                    let high = flow(high[x], open_high[x], solid_high[x]);
+                    out[x] += sign * (high - flow(low[x], open_low[x], solid_low[x]));
+                }
+            }
+        }
+    }
+    if !first {
+        out[0] = 0.0;
+    }
+    if !others {
+        out[1..].fill(0.0);
+    }
+}
+
+/// Walls that act by mirror images: the sides of the grid, and solids at rest that are everything below a plane across an
+/// axis. (An open side holds the pressure at zero: the image of a charge is its opposite.)
+fn mirrors<const D: usize>(grid: &Grid<D>, obstacles: Option<&Obstacles<D>>) -> Mirrors {
+    let planes = obstacles.into_iter().flat_map(|o| o.solids.obstacles()).filter_map(|o| {
+        let (point, normal) = o.shape.plane()?;
+        let axis = (0..D).find(|&a| normal[a].abs() > 1.0 - 1e-9)?;
+        let at = (point[axis] + normal[axis] * o.grow - grid.origin[axis]) / grid.spacing[axis] - 0.5;
+        Some(Mirror { axis, at, sign: 1.0 })
+    });
+    let sides = (0..D).flat_map(|axis| {
+        let faces = grid.end_faces(axis);
+        let sides = grid.axes[axis].sides().into_iter().flatten().zip(faces);
+        sides.filter(|(side, _)| *side != Side::Unbounded).map(move |(side, face)| {
+            let sign = if side == Side::Open { -1.0 } else { 1.0 };
+            Mirror { axis, at: face as f64 - 0.5, sign }
+        })
+    });
+    sides.chain(planes).collect()
+}
+
+/// The same for component `a` of the vorticity, which lives on the lower side of cells across the other axes. Along the normal
+/// of a mirror its image has the same sign; along the mirror it is opposite.
+fn mirrors_of_vorticity<const D: usize>(mirrors: &[Mirror], a: usize) -> Mirrors {
+    let image = |m: &Mirror| match m.axis == a {
+        true => *m,
+        false => Mirror { at: m.at + 0.5, sign: -m.sign, ..*m },
+    };
+    mirrors.iter().map(image).collect()
+}
+
+/// Velocity and pressure around tiles that are to appear.
+pub(super) struct Outside<const D: usize> {
+    fresh: Vec<[i32; D]>,
+    /// The components of `A / h` that there are, and the pressure, for each tile at `n + 1` places along each axis.
+    stream: [Vec<f64>; 3],
+    pressure: Vec<f64>,
+}
+
+impl<const D: usize> Outside<D> {
+    fn at(&self, tile: usize, i: [usize; D]) -> usize {
+        let side = tile_width::<D>() + 1;
+        (0..D).rev().fold(tile, |at, a| at * side + i[a])
+    }
+
+    /// `d_a A_b - d_b A_a` on the lower face across axis `c`, with `c, a, b` in cyclic order, times `h`.
+    fn curl(&self, tile: usize, c: usize, i: [usize; D]) -> f64 {
+        let (a, b) = ((c + 1) % 3, (c + 2) % 3);
+        let slope = |of: usize, along: usize| {
+            if self.stream[of].is_empty() || along >= D {
+                return 0.0;
+            }
+            let mut next = i;
+            next[along] += 1;
+            self.stream[of][self.at(tile, next)] - self.stream[of][self.at(tile, i)]
+        };
+        slope(b, a) - slope(a, b)
+    }
+}
+
+/// All places with indices below `n`, x fastest.
+fn places<const D: usize>(n: usize) -> impl Iterator<Item = [usize; D]> {
+    (0..n.pow(D as u32)).map(move |k| each(|a| k / n.pow(a as u32) % n))
+}
+
+/// The cells of a tile and those behind it, by tiles.
+fn nodes_of<const D: usize>(coords: [i32; D]) -> Vec<Points<D>> {
+    let n = tile_width::<D>();
+    let of = |k: usize| {
+        let behind: [bool; D] = each(|a| k >> a & 1 == 1);
+        let inside = |p: &[usize; D]| (0..D).all(|a| !behind[a] || p[a] == 0);
+        let cells = places::<D>(n).filter(inside).map(|p| p.map(|i| i as u8)).collect();
+        Points::new(each(|a| coords[a] + behind[a] as i32), cells)
+    };
+    (0..1 << D).map(of).collect()
+}
+
+/// The values at all points of [`nodes_of`] some tiles, tile by tile, times a factor.
+fn collect<const D: usize>(points: &[Points<D>], factor: f64) -> Vec<f64> {
+    let (n, side) = (tile_width::<D>() as isize, tile_width::<D>() + 1);
+    let mut out = vec![0.0; points.len() / (1 << D) * side.pow(D as u32)];
+    for (out, tile) in out.chunks_exact_mut(side.pow(D as u32)).zip(points.chunks_exact(1 << D)) {
+        let corner = tile[0].coords().map(|c| c as isize * n);
+        for points in tile {
+            for (cell, value) in points.cells().zip(&points.values) {
+                let at = (0..D).rev().fold(0, |at, a| at * side + (cell[a] - corner[a]) as usize);
+                out[at] = factor * *value as f64;
+            }
+        }
+    }
+    out
+}

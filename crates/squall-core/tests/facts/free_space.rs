@@ -1,0 +1,262 @@
+//! Smoke without bounds is in free space: it does what it does in a very wide box.
+
+use squall_core::clock::next_dt;
+use squall_core::force::{Buoyancy, Emitter, Supply};
+use squall_core::model::Splitting;
+use squall_core::model::smoke::{Options, Smoke};
+use squall_core::shape::{HalfSpace, Sphere};
+use squall_core::solid::{Boundary, Obstacle};
+use squall_core::{At, Axis, Grid, Side, Simulation};
+
+use super::smoke::{Memory, fingerprint};
+
+fn unbounded<const D: usize>(h: f64) -> Grid<D> {
+    Grid { origin: [0.0; D], spacing: [h; D], cells: [64; D], axes: [Axis::Unbounded; D] }
+}
+
+/// A closed box with the origin in its middle, this many metres wide along each axis.
+fn wide<const D: usize>(h: f64, width: [f64; D]) -> Grid<D> {
+    let cells = width.map(|w| 2 * (0.5 * w / h).round() as usize);
+    let origin = cells.map(|n| -0.5 * h * n as f64);
+    Grid { origin, spacing: [h; D], ..Grid::walled(cells, Side::Slip) }
+}
+
+/// A ball of hot smoke at rest.
+fn thermal<const D: usize>(grid: Grid<D>, options: Options<D>) -> Smoke<D> {
+    let (radius, center) = (0.25, [0.0; D]);
+    let mut sim = Smoke::new(grid, options).unwrap();
+    let heat = sim.flow.add_substance("temperature", 0.0).unwrap();
+    let h = grid.spacing[0];
+    let reach = (1.5 * radius / h).ceil() as isize;
+    sim.flow.cover(std::array::from_fn(|_| -reach..reach)).unwrap();
+    sim.flow.substances[heat].field.set_from(&grid, |x| {
+        let r = (0..D).map(|a| (x[a] - center[a]).powi(2)).sum::<f64>().sqrt();
+        // Smooth over four cells.
+        (0.5 - 0.25 * (r - radius) / h).clamp(0.0, 1.0)
+    });
+    sim.flow.forces.push(Box::new(Buoyancy { substance: heat, strength: 3.0, ambient: 0.0 }));
+    sim
+}
+
+/// The centre of the smoke.
+fn center<const D: usize>(sim: &Smoke<D>) -> [f64; D] {
+    let field = &sim.flow.substances[0].field;
+    let (mut mass, mut moment) = (0.0, [0.0; D]);
+    for row in (0..field.layout().rows()).map(|r| field.layout().row(r)) {
+        for (x, &v) in field.row(row).iter().enumerate() {
+            let mut i = row.index;
+            i[0] += x as isize;
+            let p = sim.flow.grid.position(At::Center, i);
+            mass += v as f64;
+            (0..D).for_each(|a| moment[a] += v as f64 * p[a]);
+        }
+    }
+    moment.map(|m| m / mass)
+}
+
+fn run<const D: usize>(sim: &mut Smoke<D>, until: f64) {
+    while sim.flow.time() < until - 1e-9 {
+        // The same steps everywhere, whatever the flow is like.
+        sim.step(next_dt(until - sim.flow.time(), 1.0 / 48.0)).unwrap();
+    }
+}
+
+/// How far the smoke has risen until a time, and how fast it rises then.
+fn rise<const D: usize>(mut sim: Smoke<D>, until: f64) -> [f64; 2] {
+    run(&mut sim, until - 0.1);
+    let before = center(&sim)[1];
+    run(&mut sim, until);
+    let now = center(&sim)[1];
+    [now, (now - before) / 0.1]
+}
+
+/// How far the rise and its speed are off, relative to those in a wide box.
+fn compare(name: &str, free: [f64; 2], wide: [f64; 2]) -> [f64; 2] {
+    let off: [f64; 2] = std::array::from_fn(|i| free[i] / wide[i] - 1.0);
+    println!("| {name} | {:+.2} | {:+.2} |", 100.0 * off[0], 100.0 * off[1]);
+    off
+}
+
+fn check(name: &str, free: [f64; 2], wide: [f64; 2], most: f64) {
+    let off = compare(name, free, wide);
+    assert!(off.iter().all(|o| o.abs() < most), "{name}: {off:?}");
+}
+
+#[test]
+fn a_thermal_in_a_plane_rises_as_in_a_wide_box() {
+    // Walls six metres away slow it by half a percent.
+    let h = 1.0 / 24.0;
+    for (splitting, until) in [(Splitting::LaggedPressure, 2.5), (Splitting::Reflection, 1.0), (Splitting::Plain, 1.0)]
+    {
+        let options = Options { splitting, ..Options::default() };
+        let reference = rise(thermal(wide::<2>(h, [12.0, 12.0]), options), until);
+        check(&format!("{splitting:?}"), rise(thermal(unbounded::<2>(h), options), until), reference, 0.02);
+    }
+}
+
+#[test]
+fn a_thermal_in_space_rises_as_in_a_wide_box() {
+    let h = 1.0 / 12.0;
+    let reference = rise(thermal(wide::<3>(h, [5.0, 6.0, 5.0]), Options::default()), 1.5);
+    check("3D", rise(thermal(unbounded::<3>(h), Options::default()), 1.5), reference, 0.01);
+}
+
+#[test]
+fn a_thermal_in_wind_is_a_thermal_at_rest_that_drifts() {
+    let h = 1.0 / 32.0;
+    let still = rise(thermal(unbounded::<2>(h), Options::default()), 1.5);
+    let wind = Options { wind: [1.5, 0.0], ..Options::default() };
+    // Moving over the grid it is smeared a little more.
+    check("wind", rise(thermal(unbounded::<2>(h), wind), 1.5), still, 0.01);
+    let mut sim = thermal(unbounded::<2>(h), wind);
+    run(&mut sim, 1.5);
+    assert!((center(&sim)[0] - 1.5 * 1.5).abs() < 0.2 * h, "{:?}", center(&sim));
+}
+
+/// A thermal below a ball that stands a bit to one side.
+fn with_ball<const D: usize>(grid: Grid<D>) -> Smoke<D> {
+    let mut sim = thermal(grid, Options::default());
+    let mut center = [0.0; D];
+    (center[0], center[1]) = (0.1, 0.75);
+    let ball = Obstacle::new("ball", Box::new(Sphere { center, radius: 0.2 }));
+    sim.flow.set_obstacles(vec![ball], Boundary::CutCells).unwrap();
+    sim
+}
+
+#[test]
+fn a_thermal_goes_around_a_ball_as_in_a_wide_box() {
+    let h = 1.0 / 24.0;
+    let reference = rise(with_ball(wide::<2>(h, [12.0, 12.0])), 2.0);
+    check("disc", rise(with_ball(unbounded::<2>(h)), 2.0), reference, 0.02);
+    let h = 1.0 / 12.0;
+    let reference = rise(with_ball(wide::<3>(h, [4.0, 5.0, 4.0])), 1.3);
+    check("ball", rise(with_ball(unbounded::<3>(h)), 1.3), reference, 0.01);
+}
+
+/// A thermal close above a floor: an obstacle that is all below a plane.
+fn above_floor<const D: usize>(grid: Grid<D>) -> Smoke<D> {
+    let mut sim = thermal(grid, Options::default());
+    let mut up = [0.0; D];
+    up[1] = 1.0;
+    let plane = HalfSpace::new(up.map(|u| -0.375 * u), up);
+    sim.flow.set_obstacles(vec![Obstacle::new("floor", Box::new(plane))], Boundary::CutCells).unwrap();
+    sim
+}
+
+/// A wide box that goes a bit below the floor.
+fn wide_above_floor<const D: usize>(h: f64, width: [f64; D]) -> Grid<D> {
+    let mut grid = wide(h, width);
+    grid.origin[1] = -0.5;
+    grid
+}
+
+#[test]
+fn a_thermal_above_a_floor_rises_as_in_a_wide_box() {
+    let h = 1.0 / 24.0;
+    let reference = rise(above_floor(wide_above_floor::<2>(h, [12.0, 9.0])), 2.0);
+    check("floor", rise(above_floor(unbounded::<2>(h)), 2.0), reference, 0.02);
+    let h = 1.0 / 12.0;
+    let reference = rise(above_floor(wide_above_floor::<3>(h, [4.0, 4.0, 4.0])), 1.3);
+    check("floor in 3D", rise(above_floor(unbounded::<3>(h)), 1.3), reference, 0.01);
+}
+
+/// The stream function of a pair of vortices that travels along x without changing its shape (Lamb 1895; Chaplygin 1903), at
+/// rest far away: `U (y - 2 J1(k r) y / (r k J0(k a)))` inside of radius `a`, where `k a = 3.8317`, and `U a^2 y / r^2` outside.
+fn lamb([x, y]: [f64; 2], a: f64, speed: f64) -> f64 {
+    let (r, k) = (x.hypot(y), 3.831_705_970_207_512 / a);
+    if r >= a {
+        return speed * a * a * y / (r * r);
+    }
+    let j1_over_r = if r < 1e-9 { 0.5 * k } else { libm::j1(k * r) / r };
+    speed * (y - 2.0 * j1_over_r * y / (k * libm::j0(k * a)))
+}
+
+/// Such a pair of radius 0.5 that travels one metre per second, full of smoke.
+fn pair(grid: Grid<2>) -> Smoke<2> {
+    let radius = 0.5;
+    let mut sim = Smoke::new(grid, Options::default()).unwrap();
+    let smoke = sim.flow.add_substance("density", 0.0).unwrap();
+    let h = grid.spacing[0];
+    let reach = (1.2 * radius / h).ceil() as isize;
+    sim.flow.cover(std::array::from_fn(|_| -reach..reach)).unwrap();
+    sim.flow.substances[smoke].field.set_from(&grid, |[x, y]| (0.5 - 0.25 * (x.hypot(y) - radius) / h).clamp(0.0, 1.0));
+    sim.flow.set_velocity(|a, u| {
+        u.set_from(&grid, |[x, y]| match a {
+            0 => (lamb([x, y + 0.5 * h], radius, 1.0) - lamb([x, y - 0.5 * h], radius, 1.0)) / h,
+            _ => (lamb([x - 0.5 * h, y], radius, 1.0) - lamb([x + 0.5 * h, y], radius, 1.0)) / h,
+        })
+    });
+    sim
+}
+
+#[test]
+fn a_pair_of_vortices_travels_at_its_own_speed() {
+    let went = |grid: Grid<2>| {
+        let mut sim = pair(grid);
+        run(&mut sim, 1.0);
+        center(&sim)[0]
+    };
+    let h = 1.0 / 48.0;
+    let (free, boxed) = (went(unbounded(h)), went(wide(h, [8.0, 8.0])));
+    println!("{free} in free space, {boxed} in a box");
+    // Smoke at its rim is left behind; walls four metres away slow it by (a / 4)^2 or so.
+    assert!((free - 1.0).abs() < 0.04 && (free / boxed - 1.0).abs() < 0.02, "{free} and {boxed}");
+}
+
+#[test]
+fn solids_in_free_space_are_restored_with_everything_they_do() {
+    let mut sim = with_ball(unbounded::<2>(1.0 / 24.0));
+    run(&mut sim, 0.7);
+    let mut memory = Memory::default();
+    sim.visit_state(&mut memory);
+    memory.giving = true;
+    let mut other = with_ball(unbounded::<2>(1.0 / 24.0));
+    other.visit_state(&mut memory);
+    run(&mut sim, 1.2);
+    run(&mut other, 1.2);
+    assert_eq!(fingerprint(&sim), fingerprint(&other));
+}
+
+/// `cargo test --release -p squall-core --test facts free_space::table -- --ignored --nocapture`
+#[test]
+#[ignore = "takes minutes: the table of docs/quality.md"]
+fn table() {
+    println!("| | rise, % | speed, % |");
+    let h = 1.0 / 32.0;
+    let reference = rise(thermal(wide::<2>(h, [24.0, 24.0]), Options::default()), 2.5);
+    for width in [3.0, 6.0, 12.0] {
+        let boxed = rise(thermal(wide::<2>(h, [width, width.max(4.0)]), Options::default()), 2.5);
+        compare(&format!("2D, box of {width} m"), boxed, reference);
+    }
+    for buffer in [3, 8, 16, 32] {
+        let options = Options { buffer, ..Options::default() };
+        compare(&format!("2D, free, buffer {buffer}"), rise(thermal(unbounded::<2>(h), options), 2.5), reference);
+    }
+    let h = 1.0 / 16.0;
+    let reference = rise(thermal(wide::<3>(h, [6.0, 8.0, 6.0]), Options::default()), 2.0);
+    for buffer in [3, 8] {
+        let options = Options { buffer, ..Options::default() };
+        compare(&format!("3D, free, buffer {buffer}"), rise(thermal(unbounded::<3>(h), options), 2.0), reference);
+    }
+}
+
+/// `cargo test --release -p squall-core --test facts free_space::cost -- --ignored --nocapture`
+#[test]
+#[ignore = "times a step"]
+fn cost() {
+    let h = 1.0 / 48.0;
+    for grid in [unbounded::<3>(h), wide(h, [2.0, 2.0, 2.0])] {
+        let mut sim = thermal(grid, Options::default());
+        let mut source = Emitter::new(Box::new(Sphere { center: [0.0, -0.6, 0.0], radius: 0.2 }));
+        source.supply = vec![(0, Supply::Hold(1.0))];
+        sim.flow.sources.push(Box::new(source));
+        run(&mut sim, 1.2);
+        let mut best = f64::INFINITY;
+        for _ in 0..10 {
+            let start = std::time::Instant::now();
+            let report = sim.step(1.0 / 48.0).unwrap();
+            best = best.min(start.elapsed().as_secs_f64() * 1e9 / report.cells as f64);
+        }
+        println!("{} cells: {best:.0} ns per cell", sim.flow.layout().cell_count());
+    }
+}
