@@ -183,15 +183,19 @@ impl<const D: usize> Field<D> {
         }
     }
 
-    /// `self = now + ahead (now - before)`, in all that is stored: the last faces lie behind the cells.
-    pub(crate) fn set_ahead(&mut self, now: &Self, before: &Self, ahead: Real) {
+    /// `self = now + ahead (now - before)`, then `before = now`, in all that is stored: the last faces lie behind the cells.
+    pub(crate) fn set_ahead(&mut self, now: &Self, before: &mut Self, ahead: Real) {
         const BLOCK: usize = 1 << 14;
-        let data = self.data_mut().par_chunks_mut(BLOCK);
-        data.zip(now.data.par_chunks(BLOCK)).zip(before.data.par_chunks(BLOCK)).for_each(|((out, now), before)| {
+        before.relabel(now.at(), now.ends());
+        let filled = now.ghosts_filled;
+        let data = self.data_mut().par_chunks_mut(BLOCK).zip(now.data.par_chunks(BLOCK));
+        data.zip(before.data_mut().par_chunks_mut(BLOCK)).for_each(|((out, now), before)| {
             for x in 0..out.len() {
                 out[x] = now[x] + ahead * (now[x] - before[x]);
+                before[x] = now[x];
             }
         });
+        before.ghosts_filled = filled;
     }
 
     /// `face -= (q(i) - q(i - e_a)) / h` for values on the faces across axis `a`, the last one included. Needs the ghosts

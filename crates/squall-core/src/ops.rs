@@ -89,6 +89,28 @@ pub fn dot<const D: usize>(a: &Field<D>, b: &Field<D>) -> f64 {
     rows::reduce(a.layout(), row_dot, |x, y| x + y)
 }
 
+/// The sum of all cells, and [`max_abs`], in one pass.
+pub fn sum_and_max<const D: usize>(a: &Field<D>) -> (f64, Real) {
+    let of_row = |row: Row<'_, D>| {
+        let a = a.row(row);
+        (lanes_sum(a.len(), |i| a[i] as f64), a.iter().fold(0, |m: u32, v| m.max(v.abs().to_bits())))
+    };
+    let (sum, most) = rows::reduce(a.layout(), of_row, |x, y| (x.0 + y.0, x.1.max(y.1)));
+    (sum, Real::from_bits(most))
+}
+
+/// The sum of squares over all cells, and [`max_abs_faces`], in one pass.
+pub fn squares_and_max<const D: usize>(a: &Field<D>) -> (f64, Real) {
+    let of_row = |row: Row<'_, D>| {
+        let a = a.row(row);
+        let most = a.iter().fold(0, |m: u32, v| m.max(v.abs().to_bits()));
+        (lanes_sum(a.len(), |i| a[i] as f64 * a[i] as f64), most)
+    };
+    let (squares, mut most) = rows::reduce(a.layout(), of_row, |x, y| (x.0 + y.0, x.1.max(y.1)));
+    a.for_each_last(|v| most = most.max(v.abs().to_bits()));
+    (squares, Real::from_bits(most))
+}
+
 /// The largest absolute value; NaN or infinite if any cell is.
 pub fn max_abs<const D: usize>(a: &Field<D>) -> Real {
     // The bits of non-negative floats are ordered like integers, with infinity and then NaN on top.

@@ -35,6 +35,8 @@ pub struct Projected {
     pub relative_divergence: f64,
     /// Largest face velocity component, in m/s.
     pub max_speed: f64,
+    /// Kinetic energy of the face velocities per unit mass density, integrated over the cells; `None` if it was not measured.
+    pub energy: Option<f64>,
 }
 
 /// Makes `faces` the divergence-free field next to the centred velocity `u`, and takes the same gradient from `u`.
@@ -124,7 +126,7 @@ fn measure<const D: usize>(grid: &Grid<D>, faces: &VectorField<D>, before: &impl
     if relative_divergence > REFINE_ABOVE {
         relative_divergence = relative(before().max(max_speed));
     }
-    Projected { solve: SolveReport::default(), max_divergence, relative_divergence, max_speed }
+    Projected { max_divergence, relative_divergence, max_speed, ..Projected::default() }
 }
 
 /// `u -= (q(i + e_a) - q(i - e_a)) / 2h`. Needs the ghosts of `q`.

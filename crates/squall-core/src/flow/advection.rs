@@ -37,7 +37,6 @@ impl<const D: usize> Flow<D> {
             v.relabel(now.at(), now.ends());
             v.set_ahead(now, before, ahead);
             v.fill_halo();
-            before.copy_all(now);
         }
         scratch.trace_lent(options.advection, grid, tracer, options.isa, dt);
         self.note_head(true, dt);

@@ -232,12 +232,12 @@ impl Books {
         }
     }
 
-    /// What the projection left, in 1/s, and what swells.
-    pub fn volume<const D: usize>(&mut self, grid: &Grid<D>, left: &Field<D>, swelling: Option<&Field<D>>) {
+    /// The sum over all cells of what the projection left, in 1/s, and what swells.
+    pub fn volume<const D: usize>(&mut self, grid: &Grid<D>, left: f64, swelling: Option<&Field<D>>) {
         let account = &mut self.ledger.volume;
         account.emitted = swelling.map_or(0.0, |e| ops::sum(e) * grid.cell_volume());
         // The flow out of all cells together is the flow out of the box.
-        account.sides = -account.emitted - ops::sum(left) * grid.cell_volume();
+        account.sides = -account.emitted - left * grid.cell_volume();
     }
 
     /// Before something pushes.
@@ -346,6 +346,28 @@ fn amount<const D: usize>(field: &Field<D>, ambient: Real, solids: Option<&Solid
 /// How many places of a path are looked at for fluid that swells there.
 const PLACES: usize = 4;
 
+/// The box of cells whose paths may lead through fluid that swells; `None` if none does.
+fn where_it_swells<const D: usize>(rate: &Field<D>, paths: &[Field<D>]) -> Option<[std::ops::Range<isize>; D]> {
+    let of_row = |row: Row<'_, D>| {
+        let rate = rate.row(row);
+        let first = rate.iter().position(|&r| r != 0.0)?;
+        let last = rate.iter().rposition(|&r| r != 0.0).unwrap_or(first);
+        let mut low = row.index;
+        let mut high = row.index;
+        (low[0], high[0]) = (row.index[0] + first as isize, row.index[0] + last as isize);
+        Some((low, high))
+    };
+    let both = |x: Option<([isize; D], [isize; D])>, y: Option<([isize; D], [isize; D])>| match (x, y) {
+        (Some(x), Some(y)) => Some((each(|a| x.0[a].min(y.0[a])), each(|a| x.1[a].max(y.1[a])))),
+        (x, y) => x.or(y),
+    };
+    let (low, high) = rows::reduce(rate.layout(), of_row, both)?;
+    Some(each(|a| {
+        let reach = ops::max_abs(&paths[a]).min(1e6).ceil() as isize + 1;
+        low[a] - reach..high[a] + reach + 1
+    }))
+}
+
 /// How much of what exceeds the ambient value has come with fluid that swells, in cells, after values have moved along `paths`.
 ///
 /// What swells is like what is there: values stay, and their volume grows. A cell was `det(1 + grad d)` of its volume before,
@@ -358,6 +380,7 @@ fn with_swelling<const D: usize>(
     paths: &[Field<D>],
     rate: &Field<D>,
 ) -> f64 {
+    let Some(places) = where_it_swells(rate, paths) else { return 0.0 };
     let cells = field.cells().map(|n| n as isize);
     let bounded = field.layout().as_tiles().is_none();
     let inside = |index: [isize; D]| each(|a| if bounded { index[a].clamp(0, cells[a] - 1) } else { index[a] });
@@ -391,7 +414,10 @@ fn with_swelling<const D: usize>(
     let of_row = |row: Row<'_, D>| {
         let (a, volumes) = (field.row(row), solids.and_then(|s| s.volumes_near(row)));
         let mut sum = 0.0;
-        for x in (0..a.len()).filter(|&x| a[x] != ambient) {
+        if (1..D).any(|b| !places[b].contains(&row.index[b])) {
+            return 0.0;
+        }
+        for x in (0..a.len()).filter(|&x| a[x] != ambient && places[0].contains(&(row.index[0] + x as isize))) {
             let mut index = row.index;
             index[0] += x as isize;
             let fluid = volumes.map_or(1.0, |v| v[x] as f64);
@@ -400,6 +426,32 @@ fn with_swelling<const D: usize>(
         sum
     };
     rows::reduce(field.layout(), of_row, |x, y| x + y)
+}
+
+/// The sum of what exceeds the ambient value, of its absolute value, and the extremes, over the values of a row with their
+/// volumes. Eight lanes at once.
+#[inline(always)]
+fn survey_row(n: usize, at: impl Fn(usize) -> (Real, Real), ambient: Real) -> (f64, f64, [Real; 2]) {
+    const LANES: usize = 8;
+    let (mut amount, mut present) = ([0.0f64; LANES], [0.0f64; LANES]);
+    let (mut low, mut high) = ([Real::INFINITY; LANES], [Real::NEG_INFINITY; LANES]);
+    let mut note = |l: usize, i: usize| {
+        let (a, v) = at(i);
+        let more = f64::from(a - ambient);
+        amount[l] += f64::from(v) * more;
+        present[l] += f64::from(v) * more.abs();
+        low[l] = if (a < low[l]) & (v > 0.0) { a } else { low[l] };
+        high[l] = if (a > high[l]) & (v > 0.0) { a } else { high[l] };
+    };
+    let whole = n / LANES * LANES;
+    for i in (0..whole).step_by(LANES) {
+        for l in 0..LANES {
+            note(l, i + l);
+        }
+    }
+    (whole..n).for_each(|i| note(0, i));
+    let range = [low.into_iter().fold(Real::INFINITY, Real::min), high.into_iter().fold(Real::NEG_INFINITY, Real::max)];
+    (amount.iter().sum(), present.iter().sum(), range)
 }
 
 /// Sums and extremes over the fluid.
@@ -414,24 +466,10 @@ impl Survey {
         let of_row = |row: Row<'_, D>| {
             let a = field.row(row);
             let volumes = solids.and_then(|s| s.volumes_near(row));
-            let (amount, present) = match volumes {
-                None => (
-                    ops::lanes_sum(a.len(), |i| (a[i] - ambient) as f64),
-                    ops::lanes_sum(a.len(), |i| (a[i] - ambient).abs() as f64),
-                ),
-                Some(v) => (
-                    ops::lanes_sum(a.len(), |i| v[i] as f64 * (a[i] - ambient) as f64),
-                    ops::lanes_sum(a.len(), |i| v[i] as f64 * (a[i] - ambient).abs() as f64),
-                ),
-            };
-            let mut range = [Real::INFINITY, Real::NEG_INFINITY];
-            let mut note =
-                |v: Real| range = [if v < range[0] { v } else { range[0] }, if v > range[1] { v } else { range[1] }];
             match volumes {
-                None => a.iter().for_each(|&a| note(a)),
-                Some(v) => a.iter().zip(v).filter(|(_, v)| **v > 0.0).for_each(|(&a, _)| note(a)),
+                None => survey_row(a.len(), |i| (a[i], 1.0), ambient),
+                Some(v) => survey_row(a.len(), |i| (a[i], v[i]), ambient),
             }
-            (amount, present, range)
         };
         let (amount, present, range) = rows::reduce(field.layout(), of_row, |x, y| {
             (x.0 + y.0, x.1 + y.1, [x.2[0].min(y.2[0]), x.2[1].max(y.2[1])])

@@ -6,14 +6,12 @@ use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Grid};
 use crate::layout::{Layout, Row};
-use crate::ops::{self, divergence, max_abs, max_abs_faces};
+use crate::ops::{self, divergence, max_abs};
 use crate::poisson::{self, Domain, PoissonSolver, Problem};
 use crate::project::Projected;
 use crate::report::Stage;
 use crate::sample::Isa;
 use crate::solid::{Solids, divergence_around};
-
-use super::advection::fastest;
 
 /// How the pressure is found: directly in a box without objects, step by step around objects and on tiles.
 pub(super) struct Pressure<const D: usize>(Box<dyn PoissonSolver<D>>);
@@ -79,32 +77,33 @@ impl<const D: usize> Flow<D> {
             edge.calm(velocity, options.wind);
         }
         outflow(velocity, grid, solids, swelling.as_ref(), edge, rhs);
-        let largest = |u: &VectorField<D>| u.iter().map(|u| max_abs_faces(u) as f64).fold(0.0, f64::max);
         // What is left of a field that was all gradient is compared with what it was.
         let relative = |divergence: f64, speed: f64| {
             let speed = speed.max(before * grid.min_spacing());
             if speed > 0.0 { divergence * grid.min_spacing() / speed } else { 0.0 }
         };
-        let (mut max_divergence, mut max_speed) = (max_abs(rhs) as f64, largest(velocity));
+        let (mut speeds, (mut left, mut max_divergence)) = (Speeds::of(velocity), ops::sum_and_max(rhs));
         // Gradients of numbers that grow with the size of the box round; a second round takes that away.
-        if solver.is_direct() && relative(max_divergence, max_speed) > self.refine_above {
+        if solver.is_direct() && relative(max_divergence as f64, speeds.most()) > self.refine_above {
             solve.iterations += solver.0.solve(rhs, more, options.tolerance).iterations;
             subtract_gradient(grid, velocity, more, solids);
             let more = &*more;
             q.par_rows(|row, q| q.iter_mut().zip(more.row(row)).for_each(|(q, m)| *q += m));
             q.fill_halo();
             outflow(velocity, grid, solids, swelling.as_ref(), edge, rhs);
-            (max_divergence, max_speed) = (max_abs(rhs) as f64, largest(velocity));
+            (speeds, (left, max_divergence)) = (Speeds::of(velocity), ops::sum_and_max(rhs));
         }
-        self.books.volume(grid, rhs, swelling.as_ref());
+        self.books.volume(grid, left, swelling.as_ref());
         if let Some(o) = obstacles {
             o.solids.constrain(grid, velocity);
-            max_speed = largest(velocity);
+            speeds = Speeds::of(velocity);
         }
-        self.fastest = fastest(velocity, grid);
+        self.fastest = (0..D).map(|a| speeds.most[a] / grid.spacing[a]).fold(0.0, f64::max);
+        let (max_divergence, max_speed) = (max_divergence as f64, speeds.most());
         let relative_divergence = relative(max_divergence, max_speed);
+        let energy = Some(0.5 * speeds.squares * grid.cell_volume());
         self.timings.stop(Stage::Project, timer);
-        Projected { solve, max_divergence, relative_divergence, max_speed }
+        Projected { solve, max_divergence, relative_divergence, max_speed, energy }
     }
 
     /// `u -= dt grad p`, on faces.
@@ -133,6 +132,25 @@ impl<const D: usize> Flow<D> {
     pub fn replace_pressure(&mut self, dt: f64) {
         let (q, inv_dt) = (&self.potential, (1.0 / dt) as Real);
         self.pressure.par_rows(|row, p| p.iter_mut().zip(q.row(row)).for_each(|(p, q)| *p = inv_dt * q));
+    }
+}
+
+/// What there is to know of velocities on faces.
+struct Speeds<const D: usize> {
+    /// The largest of each component.
+    most: [f64; D],
+    /// The sum of the squares of all.
+    squares: f64,
+}
+
+impl<const D: usize> Speeds<D> {
+    fn of(u: &VectorField<D>) -> Self {
+        let each = u.each_ref().map(ops::squares_and_max);
+        Speeds { most: each.map(|(_, most)| most as f64), squares: each.iter().map(|(squares, _)| squares).sum() }
+    }
+
+    fn most(&self) -> f64 {
+        self.most.iter().copied().fold(0.0, f64::max)
     }
 }
 

@@ -87,9 +87,8 @@ impl<const D: usize> Flow<D> {
 
     /// Ends a step: the clock goes on, and the report is made.
     pub fn finish(&mut self, dt: f64, projected: Projected) -> Result<StepReport, StepError> {
-        let energy = self.energy();
-        let report = self.report(dt, projected, energy)?;
-        Ok(report)
+        let energy = projected.energy.unwrap_or_else(|| self.energy());
+        self.report(dt, projected, energy)
     }
 
     /// [`Flow::finish`] with an energy that the model knows better.

@@ -96,7 +96,7 @@ pub fn project_around<const D: usize>(
     let max_speed = largest(u);
     let speed = before.max(max_speed);
     let relative_divergence = if speed > 0.0 { max_divergence * grid.min_spacing() / speed } else { 0.0 };
-    Projected { solve, max_divergence, relative_divergence, max_speed }
+    Projected { solve, max_divergence, relative_divergence, max_speed, energy: None }
 }
 
 impl<const D: usize> Solids<D> {
