@@ -30,6 +30,7 @@ pub(super) struct Simulator<'a> {
     setup: &'a Setup,
     strict: bool,
     told_of_pressure: bool,
+    told_of_viscosity: bool,
     hash: SceneHash,
     sim: Box<dyn Simulation>,
     painter: Painter,
@@ -106,6 +107,7 @@ impl<'a> Simulator<'a> {
             setup,
             strict: options.strict,
             told_of_pressure: false,
+            told_of_viscosity: false,
             hash: setup.hash().into(),
             sim,
             painter,
@@ -218,8 +220,16 @@ impl<'a> Simulator<'a> {
         let divergence = report.relative_divergence;
         // Also true for NaN.
         let small = divergence <= STRICT_DIVERGENCE || self.setup.model != Model::StableFluids;
-        if self.strict && !(small && report.pressure.converged) {
+        if self.strict && !(small && report.pressure.converged && report.viscous.converged) {
             return Err(RunError::NotConverged { step, time, divergence, limit: STRICT_DIVERGENCE }.into());
+        }
+        if !report.viscous.converged && !self.told_of_viscosity {
+            self.told_of_viscosity = true;
+            let left = report.viscous.residual;
+            observer.event(&Event::Notice(format!(
+                "the solve for viscosity or diffusion did not converge in step {step}: residual {left:.1e} (--strict makes \
+                 this an error)"
+            )));
         }
         if !report.pressure.converged && !self.told_of_pressure {
             self.told_of_pressure = true;
