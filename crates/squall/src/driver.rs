@@ -84,6 +84,9 @@ impl Step {
             let (divergence, residual) = (report.relative_divergence, report.pressure.residual);
             return Err(DriveError::NotConverged { step, time, divergence, residual });
         }
+        if !report.viscous.converged {
+            return Err(DriveError::NotDiffused { step, time, residual: report.viscous.residual });
+        }
         match self.troubles.first() {
             Some(trouble) => Err(DriveError::NotAccountedFor(trouble.clone())),
             None => Ok(()),
@@ -131,6 +134,16 @@ pub enum DriveError {
     /// A step could not be made.
     #[error(transparent)]
     Step(#[from] StepError),
+    /// A solve for viscosity or diffusion missed its tolerance, and that was to be an error.
+    #[error("the solve for viscosity or diffusion of step {step} (t = {time} s) did not converge: residual {residual:.1e}")]
+    NotDiffused {
+        /// Which step, counted from 1.
+        step: u64,
+        /// When, in seconds.
+        time: f64,
+        /// The residual, relative to the right side.
+        residual: f64,
+    },
     /// A pressure solve missed its tolerance, and that was to be an error.
     #[error(
         "the pressure solve of step {step} (t = {time} s) did not converge: residual {residual:.1e}, relative divergence \
@@ -175,7 +188,7 @@ impl DriveError {
                 "look for an expression that divides by zero or grows without bound, and for very strong forces; \
                  smaller steps (solver.cfl, solver.max_dt) may help"
             }
-            DriveError::NotConverged { .. } => {
+            DriveError::NotConverged { .. } | DriveError::NotDiffused { .. } => {
                 "smaller steps (solver.cfl) may help; without --strict this is only reported"
             }
             DriveError::NotAccountedFor(_) => {

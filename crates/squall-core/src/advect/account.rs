@@ -196,7 +196,9 @@ pub fn settle<const D: usize>(
         },
         |a, b| a + b,
     );
-    if !(missing.abs() > ROUNDING * there) {
+    // Nothing either if it is not a number.
+    let worth_it = missing.abs() > ROUNDING * there;
+    if !worth_it {
         return 0.0;
     }
     field.fill_halo_from_outside();

@@ -34,6 +34,7 @@ impl<const D: usize> Flow<D> {
         self.books.open(&self.grid, &self.substances, self.obstacles.as_ref(), &self.velocity);
         let cfl = self.speed() * dt;
         self.follow(cfl, dt)?;
+        self.forces.iter_mut().try_for_each(|f| f.prepare(&self.grid, &self.layout))?;
         self.place_obstacles(self.clock.time);
         self.timings.stop(Stage::Follow, timer);
         Ok(cfl)
@@ -76,6 +77,7 @@ impl<const D: usize> Flow<D> {
             self.scratch = MapScratch::new(&self.layout, scheme)?;
             self.scratch_for = scheme;
         }
+        self.forces.iter_mut().try_for_each(|f| f.prepare(&self.grid, &self.layout))?;
         if self.swelling.is_none() && self.sources.iter().any(|s| s.swells()) {
             self.swelling = Some(Field::on(&self.layout, At::Center, self.grid.pressure_ends())?);
         }

@@ -13,7 +13,7 @@
 
 use super::{Force, Moment, Substance};
 use crate::Real;
-use crate::field::{Field, Pad, VectorField};
+use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Axis, Grid};
 use crate::layout::{Layout, Row};
 use crate::ops::{each, max_abs};
@@ -41,27 +41,26 @@ impl<const D: usize> Confinement<D> {
     pub fn new(strength: f64) -> Self {
         Confinement { strength, vorticity: Vec::new() }
     }
-
-    /// Scratch for this layout.
-    fn prepare(&mut self, grid: &Grid<D>, layout: &Layout<D>) {
-        if self.vorticity.first().is_some_and(|f| f.layout() == layout) {
-            return;
-        }
-        // What is lost of the magnitude beyond the ends is not looked at.
-        let field = || {
-            Field::on(layout, At::Center, grid.flat_ends(0.0)).unwrap_or_else(|e| panic!("vorticity confinement: {e}"))
-        };
-        self.vorticity = (0..components::<D>() + 1).map(|_| field()).collect();
-    }
 }
 
 impl<const D: usize> Force<D> for Confinement<D> {
+    /// Scratch for this layout.
+    fn prepare(&mut self, grid: &Grid<D>, layout: &Layout<D>) -> Result<(), OutOfMemory> {
+        if self.vorticity.first().is_some_and(|f| f.layout() == layout) {
+            return Ok(());
+        }
+        // What is lost of the magnitude beyond the ends is not looked at.
+        let fields = (0..components::<D>() + 1).map(|_| Field::on(layout, At::Center, grid.flat_ends(0.0)));
+        self.vorticity = fields.collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
     fn avoids_solids(&self) -> bool {
         true
     }
 
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, _: &[Substance<D>]) {
-        self.prepare(grid, u[0].layout());
+        self.prepare(grid, u[0].layout()).unwrap_or_else(|e| panic!("vorticity confinement, not prepared: {e}"));
         u.iter_mut().for_each(Field::fill_halo);
         vorticity(grid, u, &mut self.vorticity);
         let Some((size, omega)) = self.vorticity.split_last_mut() else { return };

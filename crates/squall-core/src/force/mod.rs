@@ -92,6 +92,11 @@ pub trait Force<const D: usize>: Send {
     /// `u += dt f`, where `f` may depend on the place, the time, the substances and `u` itself.
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]);
 
+    /// Makes room for what it needs on this layout. Called at the beginning of every step.
+    fn prepare(&mut self, _grid: &Grid<D>, _layout: &Layout<D>) -> Result<(), OutOfMemory> {
+        Ok(())
+    }
+
     /// Whether it makes no sense beside solids, where the flow is not resolved.
     fn avoids_solids(&self) -> bool {
         false
@@ -308,6 +313,10 @@ impl<E> During<E> {
 }
 
 impl<const D: usize> Force<D> for During<Box<dyn Force<D>>> {
+    fn prepare(&mut self, grid: &Grid<D>, layout: &Layout<D>) -> Result<(), OutOfMemory> {
+        self.effect.prepare(grid, layout)
+    }
+
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]) {
         if let Some(now) = self.overlap(now) {
             self.effect.apply(grid, now, u, substances);

@@ -7,7 +7,7 @@
 
 use super::ghost::{face_nodes, mean};
 use super::place::{Block, CellBox, Placed, place};
-use super::{Solids, cell_of, cell_size, position};
+use super::{Boundary, Solids, cell_of, cell_size, position};
 use crate::Real;
 use crate::diffuse::Around;
 use crate::field::{Field, OutOfMemory, VectorField};
@@ -168,8 +168,14 @@ impl<const D: usize> Look<'_, D> {
             (_, CellState::Fluid) => (below, here),
             _ => return 0.0,
         };
-        // Where the distances say nothing, the solid begins at the other face.
-        let theta = if fluid.phi > 0.0 { (fluid.phi / (fluid.phi - held.phi)).max(LEAST) } else { 1.0 };
+        let theta = if self.solids.boundary == Boundary::Cells {
+            // Closed faces are walls, and cells beside them end half way to the next one.
+            if b == self.a { 1.0 } else { 0.5 }
+        } else if fluid.phi > 0.0 {
+            (fluid.phi / (fluid.phi - held.phi)).max(LEAST)
+        } else {
+            1.0
+        };
         (held.friction / theta) as Real
     }
 }

@@ -28,6 +28,9 @@ fn total<const D: usize>(a: &Field<D>) -> f64 {
 
 type Velocity<'a> = &'a (dyn Fn([f64; 2], f64) -> [f64; 2] + Sync);
 
+/// Where what is at a point now was so many seconds before.
+type Path = fn([f64; 2], f64) -> [f64; 2];
+
 /// A flow in the unit square, what it carries, and how that looks in the end.
 struct Case<'a> {
     name: &'static str,
@@ -38,7 +41,7 @@ struct Case<'a> {
     cfl: f64,
     periodic: bool,
     /// Where everything comes from, if there is a formula for it.
-    from: Option<fn([f64; 2], f64) -> [f64; 2]>,
+    from: Option<Path>,
 }
 
 /// What is left in the end: mass in percent of what there was too much, mean error in percent of the mass, peak, variance.

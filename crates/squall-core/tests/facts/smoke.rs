@@ -150,9 +150,10 @@ fn wind_past_a_sticky_cylinder_stays_calm() {
         sim.flow.set_obstacles(vec![cylinder], boundary).unwrap();
         sim.flow.set_velocity(|a, u| u.fill(if a == 0 { 1.0 } else { 0.0 }));
         let reports = run(&mut sim, 20.0);
-        // Ideal flow past a cylinder has twice the speed of the wind at its sides; a sticky one slows it.
+        // Ideal flow past a cylinder has twice the speed of the wind at its sides; a sticky one slows it. The channel is six
+        // times as wide, which makes it a fifth faster.
         let fastest = reports[reports.len() / 2..].iter().map(|r| r.max_speed).fold(0.0, f64::max);
-        assert!(fastest < 1.6, "{boundary:?}: {fastest}");
+        assert!(fastest < 1.75, "{boundary:?}: {fastest}");
         assert!(reports.iter().all(|r| r.pressure.converged));
     }
 }

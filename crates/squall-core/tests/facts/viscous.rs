@@ -46,10 +46,9 @@ fn honey_comes_to_rest() {
 
 #[test]
 fn a_viscosity_of_a_billion_stops_everything_at_once() {
-    fn check<const D: usize>(grid: Grid<D>) {
+    fn check<const D: usize>(grid: Grid<D>, left: f64) {
         for friction in [0.0, 0.3, 1.0] {
-            // The edge of tiles takes the velocity of the wind, which is none, at once.
-            let mut sim = Smoke::new(grid, Options { wind_rate: 1e6, ..Options::default() }).unwrap();
+            let mut sim = Smoke::new(grid, Options::default()).unwrap();
             sim.flow.viscosity = 1e9;
             sim.flow.set_obstacles(ball([0.3; D], 0.12, friction), Boundary::CutCells).unwrap();
             // Within the tile that is there at first.
@@ -57,14 +56,15 @@ fn a_viscosity_of_a_billion_stops_everything_at_once() {
             for _ in 0..3 {
                 let report = sim.step(1.0 / 30.0).unwrap();
                 assert!(report.viscous.converged, "{:?}", report.viscous);
-                // Walls and the air around are at rest: what is left is the solver's tolerance.
-                assert!(report.max_speed < 1e-3, "friction {friction}: {}", report.max_speed);
+                assert!(report.max_speed < left, "friction {friction}: {}", report.max_speed);
             }
         }
     }
-    check(Grid::<2>::walled([40; 2], Side::STICKY));
-    check(Grid::<3>::walled([20; 3], Side::STICKY));
-    check(Grid::<2> { origin: [0.0; 2], spacing: [1.0 / 40.0; 2], cells: [40; 2], axes: [Axis::Unbounded; 2] });
+    // Walls are at rest: what is left is the solver's tolerance.
+    check(Grid::<2>::walled([40; 2], Side::STICKY), 1e-3);
+    check(Grid::<3>::walled([20; 3], Side::STICKY), 1e-3);
+    // The edge of tiles belongs to the air around, whose velocity no viscosity changes: that of the first projection.
+    check(Grid::<2> { origin: [0.0; 2], spacing: [1.0 / 40.0; 2], cells: [40; 2], axes: [Axis::Unbounded; 2] }, 0.02);
 }
 
 #[test]

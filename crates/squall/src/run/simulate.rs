@@ -26,6 +26,7 @@ pub(super) struct Simulator<'a> {
     setup: &'a Setup,
     strict: bool,
     told_of_pressure: bool,
+    told_of_viscosity: bool,
     hash: SceneHash,
     driver: Driver,
     painter: Painter,
@@ -99,6 +100,7 @@ impl<'a> Simulator<'a> {
             setup,
             strict: options.strict,
             told_of_pressure: false,
+            told_of_viscosity: false,
             hash: setup.hash().into(),
             driver,
             painter,
@@ -167,6 +169,14 @@ impl<'a> Simulator<'a> {
             step.strictly()?;
         }
         step.troubles.iter().for_each(|trouble| observer.event(&Event::Trouble(trouble)));
+        if !report.viscous.converged && !self.told_of_viscosity {
+            self.told_of_viscosity = true;
+            let left = report.viscous.residual;
+            observer.event(&Event::Notice(format!(
+                "the solve for viscosity or diffusion did not converge in step {number}: residual {left:.1e} (--strict makes \
+                 this an error)"
+            )));
+        }
         if !report.pressure.converged && !self.told_of_pressure {
             self.told_of_pressure = true;
             let left = report.pressure.residual;

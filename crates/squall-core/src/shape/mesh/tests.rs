@@ -361,7 +361,8 @@ fn a_deforming_mesh_moves_with_its_triangles() {
             assert!(shape.distance(end, t).abs() < 0.015, "its tip is where it should be");
             let v = shape.velocity(end, t);
             // d/dt (0.3 side stretch + shift); stretch and shift change at the same rate here.
-            assert!(length(sub(v, [rate * (0.3 * side + 1.0), 0.0, 0.0])) < 1e-6, "{t}: {v:?}");
+            // The nearest point is that of a sample up to half a resolution away, and velocities change by 0.5 to 1 a metre.
+            assert!(length(sub(v, [rate * (0.3 * side + 1.0), 0.0, 0.0])) < 0.015, "{t}: {v:?}");
         }
         // Not prepared: the same, up to interpolation.
         let x = [shift, 0.32, 0.0];
@@ -369,7 +370,7 @@ fn a_deforming_mesh_moves_with_its_triangles() {
         let v = shape.velocity(x, t);
         shape.prepare(0.0);
         assert!((shape.distance(x, t) - prepared).abs() < 0.003);
-        assert_eq!(shape.velocity(x, t), v);
+        assert!(length(sub(shape.velocity(x, t), v)) < 0.015);
     }
     assert_eq!(shape.velocity([0.0; 3], 0.5), [0.0; 3], "before its first key it is at rest");
     assert_eq!(shape.velocity([0.0; 3], 9.0), [0.0; 3]);
