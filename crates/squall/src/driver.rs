@@ -135,7 +135,9 @@ pub enum DriveError {
     #[error(transparent)]
     Step(#[from] StepError),
     /// A solve for viscosity or diffusion missed its tolerance, and that was to be an error.
-    #[error("the solve for viscosity or diffusion of step {step} (t = {time} s) did not converge: residual {residual:.1e}")]
+    #[error(
+        "the solve for viscosity or diffusion of step {step} (t = {time} s) did not converge: residual {residual:.1e}"
+    )]
     NotDiffused {
         /// Which step, counted from 1.
         step: u64,

@@ -166,7 +166,8 @@ fn a_plume_in_a_box_loops() {
 #[test]
 fn a_plume_without_bounds_in_a_wind_loops() {
     let mut sim = prepared(Box::new(plume::<2>(true)), options(48, 32));
-    assert_seamless("plume without bounds", &play(&mut sim, 32), 0.05);
+    // In free space it pulses more than one does between sides at pressure zero.
+    assert_seamless("plume without bounds", &play(&mut sim, 32), 0.12);
 }
 
 #[test]

@@ -165,6 +165,51 @@ impl<const D: usize> Flow<D> {
         }
         if advected {
             far.advected += far.traced;
+            self.absorb_vorticity();
+        }
+    }
+
+    /// Vorticity in the ring fades, `u -= a h^2 curl curl u`, which leaves a potential flow as it is: the ring is not advected, so
+    /// vorticity that came there with a new edge would stay and feed the inside forever.
+    fn absorb_vorticity(&mut self) {
+        let Flow { grid, velocity, obstacles, layout, following, .. } = self;
+        let Some(following) = following else { return };
+        let (ring, curl) = (&following.far.ring, &mut following.far.kept);
+        let solids = obstacles.as_ref().map(|o| &o.solids);
+        let h = grid.spacing[0];
+        // One field in 2D, for the axis across the plane.
+        let axis = |k: usize| if D == 3 { k } else { 2 };
+        let count = if D == 3 { D } else { 1 };
+        for (k, curl) in curl.iter_mut().enumerate().take(count) {
+            let velocity = &*velocity;
+            curl.par_rows(|row, out| {
+                let bits = ring.nodes[k][layout.row_number(row)];
+                // Along a solid there is vorticity that belongs there.
+                if bits == 0 || solids.is_some_and(|s| s.is_near(row)) {
+                    return out.fill(0.0);
+                }
+                vorticity(grid, velocity, None, axis(k), row, out);
+                out.iter_mut().enumerate().filter(|&(x, _)| bits >> x & 1 == 0).for_each(|(_, out)| *out = 0.0);
+            });
+            curl.relabel(At::Center, [Ends::Unbounded(0.0); D]);
+            curl.fill_halo();
+        }
+        let curl = &*curl;
+        // All of the shortest waves.
+        let rate = (h / (4 * D) as f64) as Real;
+        for (c, u) in velocity.iter_mut().enumerate() {
+            let (a, b) = ((c + 1) % 3, (c + 2) % 3);
+            u.par_rows(|row, u| {
+                if !ring.touched[layout.row_number(row)] {
+                    return;
+                }
+                for (of, along, sign) in [(b, a, rate), (a, b, -rate)] {
+                    let Some(k) = (0..count).find(|&k| axis(k) == of && along < D) else { continue };
+                    let mut pad = Pad::default();
+                    let (here, next) = (curl[k].row(row), curl[k].up(row, along, &mut pad));
+                    (0..u.len()).for_each(|x| u[x] -= sign * (next[x] - here[x]));
+                }
+            });
         }
     }
 
@@ -231,9 +276,10 @@ impl<const D: usize> Flow<D> {
                 }
             }
         }
-        for u in self.velocity.iter_mut().chain(&mut self.before) {
-            u.set_end_faces();
-            u.fill_halo();
+        for u in [&mut self.velocity, &mut self.before] {
+            following.edge.calm(u, self.options.wind);
+            u.iter_mut().for_each(|u| u.set_end_faces());
+            u.iter_mut().for_each(|u| u.fill_halo());
         }
         let head = &mut following.far.head;
         set_head(head, &self.velocity, self.options.wind);
@@ -391,6 +437,10 @@ struct Ring<const D: usize> {
     cells: Vec<u64>,
     /// Faces of these cells, but for those with nothing below.
     faces: [Vec<u64>; D],
+    /// Lower edges along each axis that touch these cells; in 2D corners, which are the first of them.
+    nodes: [Vec<u64>; D],
+    /// Rows with faces beside such edges.
+    touched: Vec<bool>,
 }
 
 impl<const D: usize> Ring<D> {
@@ -428,7 +478,24 @@ impl<const D: usize> Ring<D> {
             let bits = |(r, row): (usize, Row<'_, D>)| (cells(row) | below(row, c)) & !edge.last[c][r];
             rows().enumerate().map(bits).collect()
         });
-        Ring { width, cells: rows().map(cells).collect(), faces }
+        let nodes: [Vec<u64>; D] = each(|k| {
+            let axis = if D == 3 { k } else { 2 };
+            let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
+            // Where a row is missing, all its cells count.
+            let bits = |row: Row<'_, D>| match (b, c) {
+                (0, other) | (other, 0) => {
+                    cells(row) | below(row, 0) | cells(row.down(other)) | below(row.down(other), 0)
+                }
+                _ => cells(row) | cells(row.down(b)) | cells(row.down(c)) | cells(row.down(b).down(c)),
+            };
+            rows().map(bits).collect()
+        });
+        let touched = |row: Row<'_, D>| {
+            let has = |row: Row<'_, D>| row.tile().is_some() && nodes.iter().any(|n| n[layout.row_number(row)] != 0);
+            has(row) || has(row.shifted(0, n as isize)) || (1..D).any(|a| has(row.up(a)))
+        };
+        let touched = rows().map(touched).collect();
+        Ring { width, cells: rows().map(cells).collect(), faces, nodes, touched }
     }
 }
 
