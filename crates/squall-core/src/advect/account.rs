@@ -179,11 +179,11 @@ const ROUNDING: f64 = 1e-7;
 /// `a += lambda room`, where `room` is the way to the largest (smallest, if something must go) of the values beside. Returns
 /// what was added.
 ///
-/// `volumes` weigh the sum, with ghosts: the part of each cell that is fluid. Cells that are solid are neither changed nor
-/// looked at. `spare` is overwritten.
+/// `volumes` weigh the sum, with ghosts: the part of each cell that is fluid; or, with `whole`, every cell that is fluid at all
+/// counts as a whole one. Cells that are solid are neither changed nor looked at. `spare` is overwritten.
 pub fn settle<const D: usize>(
     field: &mut Field<D>,
-    volumes: Option<&Field<D>>,
+    (volumes, whole): (Option<&Field<D>>, bool),
     ambient: Real,
     missing: f64,
     spare: &mut Field<D>,
@@ -233,7 +233,7 @@ pub fn settle<const D: usize>(
             }
         }
     });
-    let room = volumes.map_or_else(|| sum(spare), |v| dot(v, spare));
+    let room = volumes.filter(|_| !whole).map_or_else(|| sum(spare), |v| dot(v, spare));
     // Half the way at most: what is left in the end is for the next step.
     let part = if room > 0.0 { (missing.abs() / room).min(0.5) } else { 0.0 };
     let step = (sign as f64 * part) as Real;

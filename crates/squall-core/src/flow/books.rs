@@ -180,8 +180,9 @@ impl Books {
     ) {
         let solids = obstacles.map(|o| &o.solids);
         let weighing = if self.whole_cells { None } else { solids };
-        // The grid's view of the volume of a solid changes a little as it moves; the fluid beside it is not to blame.
-        let grown = solids.map_or(0.0, |s| s.fluid_volume() - self.volume);
+        // The grid's view of the volume of a solid changes a little as it moves; the fluid beside it is not to blame. Where
+        // cells count whole, that view does not matter.
+        let grown = weighing.map_or(0.0, |s| s.fluid_volume() - self.volume);
         let volume = grid.cell_volume();
         for (i, s) in substances.iter_mut().enumerate() {
             let (Some(account), Some(before)) = (self.ledger.substances.get_mut(i), self.amounts.get_mut(i)) else {
@@ -195,7 +196,8 @@ impl Books {
             account.emitted += self.swelled[i];
             let missing = *before + self.sides[i] + by_solids + self.swelled[i] - now;
             *before = now;
-            if settle(&mut s.field, solids.map(|o| o.volume()), s.ambient, missing / volume, spare) != 0.0 {
+            let volumes = (solids.map(|o| o.volume()), self.whole_cells);
+            if settle(&mut s.field, volumes, s.ambient, missing / volume, spare) != 0.0 {
                 *before = amount(&s.field, s.ambient, weighing) * volume;
                 account.corrected += *before - now;
             }

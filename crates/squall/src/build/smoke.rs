@@ -3,6 +3,7 @@
 use squall_core::flow::Flow;
 use squall_core::force::{Buoyancy, Confinement, During, Emitter, Force, Loss};
 use squall_core::model::smoke::{Options, Smoke};
+use squall_core::poisson::{Problem, plan};
 use squall_core::solid::{Boundary, Obstacle};
 use squall_core::{At, Grid, Layout};
 
@@ -153,18 +154,21 @@ fn start<const D: usize>(
 pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let Some(smoke) = &setup.smoke else { unreachable!("a setup of the model smoke") };
     let grid = grid::<D>(&setup.grid);
-    // The solver keeps coarser copies and a few vectors.
-    let solver_fields = 12;
+    let solids = setup.objects.iter().any(|o| o.solid);
+    let plan = plan(Problem::of(&grid).with_solids(solids));
+    // Open faces, velocities and distances of solids.
+    let around_solids = if solids { 2 * D + 3 } else { 0 };
     let fields = Flow::<D>::fields_needed(&options(setup, smoke), setup.substances.len())
-        + solver_fields
+        + around_solids
         + texture_fields::<D>(setup);
     let bytes = (fields as u64)
         .saturating_mul(Layout::<D>::bytes(grid.cells))
+        .saturating_add(plan.bytes)
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
     let why = match setup.grid.is_unbounded() {
-        true => "the grid follows the smoke; the estimate is for smoke that fills the box that is looked at",
-        false => "cells may be cut by solids",
+        true => format!("{}; memory is estimated for smoke that fills the box that is looked at", plan.reason),
+        false => plan.reason.to_owned(),
     };
-    Estimate { bytes, fields, solver: "conjugate gradients with multigrid".to_owned(), why: why.to_owned() }
+    Estimate { bytes, fields, solver: plan.how(), why }
 }
