@@ -228,7 +228,7 @@ impl Books {
         let missing = *before + sides * volume - now;
         account.sides += sides * volume;
         *before = now;
-        if settle(&mut s.field, Some(solids.volume()), s.ambient, missing / volume, spare) != 0.0 {
+        if settle(&mut s.field, (Some(solids.volume()), false), s.ambient, missing / volume, spare) != 0.0 {
             *before = amount(&s.field, s.ambient, weighing) * volume;
             account.corrected += *before - now;
         }
