@@ -206,8 +206,12 @@ impl Shape<3> for MeshSequence {
             return [0.0; 3];
         }
         let (triangle, weights) = match self.prepared(t) {
-            Some(Prepared { high: Some((high, share)), .. }) if *share > 0.5 => high.solid.nearest(x),
-            Some(prepared) => prepared.low.solid.nearest(x),
+            Some(Prepared { low, high, .. }) => {
+                let sampled = high.as_ref().filter(|high| high.1 > 0.5).map_or(low, |high| &high.0);
+                // About how far away it is, is known.
+                let about = sampled.baked.distance(x, t).abs() + growth(&self.options, self.resolution);
+                sampled.solid.nearest_within(x, about + self.resolution)
+            }
             None => match self.solid(t) {
                 Ok(solid) => solid.nearest(x),
                 Err(_) => return [0.0; 3],

@@ -171,7 +171,12 @@ impl Solid {
 
     /// The triangle nearest to a point and where in it: numbers of the mesh, corners in its order.
     pub fn nearest(&self, x: [f64; 3]) -> (usize, [f64; 3]) {
-        let near = self.tree.nearest(x);
+        self.nearest_within(x, f64::INFINITY)
+    }
+
+    /// The same, quicker if there is one within `limit`.
+    pub fn nearest_within(&self, x: [f64; 3], limit: f64) -> (usize, [f64; 3]) {
+        let near = self.tree.nearest_within(x, limit, 0).unwrap_or_else(|| self.tree.nearest(x));
         let [u, v, w] = near.weights;
         (self.tree.id(near.slot), if self.flipped { [u, w, v] } else { [u, v, w] })
     }
