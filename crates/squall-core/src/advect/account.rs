@@ -193,7 +193,7 @@ pub fn settle<const D: usize>(
         },
         |a, b| a + b,
     );
-    if !(missing.abs() > ROUNDING * there) {
+    if !missing.is_finite() || !there.is_finite() || missing.abs() <= ROUNDING * there {
         return 0.0;
     }
     field.fill_halo_from_outside();

@@ -46,6 +46,7 @@
 //! | `obstacles` | `set_obstacles`, `move_obstacles` |
 //! | `follow` | tiles that follow the fluid |
 //! | `books` | what is conserved is accounted for |
+//! | `parameters` | what can be changed by name while it runs |
 //! | `state` | `begin`, `finish`, reports, named fields, saving and restoring |
 
 mod act;
@@ -53,6 +54,7 @@ mod advection;
 mod books;
 mod follow;
 mod obstacles;
+mod parameters;
 mod pressure;
 mod replay;
 mod state;

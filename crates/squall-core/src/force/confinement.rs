@@ -17,6 +17,7 @@ use crate::field::{Field, Pad, VectorField};
 use crate::grid::{At, Axis, Ends, Grid};
 use crate::layout::{Layout, Row};
 use crate::ops::{each, max_abs};
+use crate::parameter::ParameterList;
 use crate::rows;
 
 /// Vorticity confinement of a centred velocity.
@@ -59,6 +60,13 @@ impl<const D: usize> Confinement<D> {
 }
 
 impl<const D: usize> Force<D> for Confinement<D> {
+    fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
+        let doc = "strength of the force that keeps small whirls alive";
+        if let Some(v) = visit.number("confinement", "1/s", doc, [0.0, 1e3], self.strength) {
+            self.strength = v;
+        }
+    }
+
     fn avoids_solids(&self) -> bool {
         true
     }

@@ -13,6 +13,7 @@ mod loops;
 mod mac;
 mod multigrid;
 mod noise;
+mod parameters;
 mod projection;
 mod promises;
 mod shapes;
