@@ -77,6 +77,7 @@
 //! | [`texture`] | coordinates that the flow carries, for patterns painted on it |
 //! | [`model`] | whole time steps |
 //! | [`looped`], [`snapshot`] | frames whose last leads into the first; fields at one moment |
+//! | [`parameter`] | what can be read and changed by name while a simulation runs |
 //! | [`clock`], [`report`], [`ledger`], [`sim`], [`volume`] | time, what happened, what is conserved, what others see |
 
 pub mod advect;
@@ -92,6 +93,7 @@ pub mod ledger;
 pub mod looped;
 pub mod model;
 pub mod ops;
+pub mod parameter;
 pub mod poisson;
 pub mod project;
 pub mod report;
@@ -113,6 +115,7 @@ pub use clock::Clock;
 pub use field::{Field, OutOfMemory, VectorField};
 pub use grid::{At, Axis, End, Ends, Grid, Side};
 pub use layout::{HALO, Layout, Row};
+pub use parameter::{Parameter, ParameterError, Value};
 pub use report::{SolveReport, StepReport, Timings};
 pub use shape::Shape;
 pub use sim::{FieldInfo, NotFinite, Simulation, StateVisitor, StepError};

@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::field::{Field, OutOfMemory};
 use crate::looped::{Preparation, Seam};
 use crate::model::target::Metrics;
+use crate::parameter::{Parameter, ParameterError, Value};
 use crate::report::StepReport;
 use crate::volume::Volume;
 
@@ -83,6 +84,16 @@ pub trait Simulation: Send {
     /// How well smokes meet their targets as they are now; `None` where there are no targets.
     fn match_report(&mut self) -> Option<MatchReport> {
         None
+    }
+
+    /// What can be changed while it runs, and what it is now.
+    fn parameters(&mut self) -> Vec<Parameter> {
+        Vec::new()
+    }
+
+    /// Changes a parameter from the next step on. Memory that this needs is taken then. Saved states do not hold parameters.
+    fn set_parameter(&mut self, name: &str, _value: Value) -> Result<(), ParameterError> {
+        Err(ParameterError::Unknown { name: name.to_owned(), known: Vec::new() })
     }
 
     /// Shows the visitor everything that the next step depends on, always in the same order. The visitor may read

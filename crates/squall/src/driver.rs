@@ -11,6 +11,10 @@
 //! driver.run_to(3, &mut |step| steps = step.number, &CancelToken::default())?;
 //! assert_eq!((driver.frame(), driver.steps()), (3, steps));
 //!
+//! driver.set("viscosity", 1e-3)?;
+//! driver.set("advection", "semi_lagrangian")?;
+//! driver.run_to(4, &mut |step| assert!(step.troubles.is_empty()), &CancelToken::default())?;
+//!
 //! let mut density = Vec::new();
 //! assert!(driver.simulation().read("density", 0, &mut density));
 //! assert_eq!(density.len(), 32 * 48);
@@ -22,7 +26,7 @@ use std::fmt;
 use squall_core::clock::{Stopwatch, next_dt};
 use squall_core::ledger::{Finding, Watch};
 use squall_core::looped::{Preparation, Seam};
-use squall_core::{Simulation, StateVisitor, StepError, StepReport};
+use squall_core::{Parameter, ParameterError, Simulation, StateVisitor, StepError, StepReport, Value};
 
 use crate::build::{BuildError, build};
 use crate::run::CancelToken;
@@ -231,6 +235,16 @@ impl Driver {
         &mut *self.sim
     }
 
+    /// What can be changed while it runs, and what it is now.
+    pub fn parameters(&mut self) -> Vec<Parameter> {
+        self.sim.parameters()
+    }
+
+    /// Changes a parameter from the next step on.
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), ParameterError> {
+        self.sim.set_parameter(name, value.into())
+    }
+
     /// The names of the substances, in the order of their accounts.
     pub fn substances(&self) -> &[String] {
         &self.substances
@@ -360,8 +374,8 @@ impl Driver {
                 troubles.push(Trouble { substance, step: number, time, finding });
             }
         }
-        // Also true for NaN.
-        let too_divergent = !(report.relative_divergence <= self.divergence);
+        let left = report.relative_divergence;
+        let too_divergent = left.is_nan() || left > self.divergence;
         Ok(Step { number, time, towards, reached: false, seconds, report, troubles, too_divergent })
     }
 

@@ -205,8 +205,8 @@ fn json_lines_are_json_and_tell_the_whole_story() {
     assert!(mass["trouble"].is_null() && mass["worst_unexplained_per_second"].is_number(), "{mass}");
 
     let ended = folder.ok(&["run", "tiny.toml", "--json", "-v", "--restart"]);
-    let lines = ended.stdout.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
-    let step = lines.filter(|l| l["event"] == "step").last().unwrap();
+    let mut lines = ended.stdout.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let step = lines.rfind(|l| l["event"] == "step").unwrap();
     let account = &step["ledger"]["substances"]["density"];
     for entry in ["before", "emitted", "sides", "solids", "corrected", "unexplained", "after"] {
         assert!(account[entry].is_number(), "{entry} in {step}");

@@ -196,9 +196,7 @@ pub fn settle<const D: usize>(
         },
         |a, b| a + b,
     );
-    // Nothing either if it is not a number.
-    let worth_it = missing.abs() > ROUNDING * there;
-    if !worth_it {
+    if !missing.is_finite() || !there.is_finite() || missing.abs() <= ROUNDING * there {
         return 0.0;
     }
     field.fill_halo_from_outside();

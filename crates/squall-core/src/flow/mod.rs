@@ -47,6 +47,7 @@
 //! | `follow` | tiles that follow the fluid |
 //! | `far` | the air without end around them |
 //! | `books` | what is conserved is accounted for |
+//! | `parameters` | what can be changed by name while it runs |
 //! | `state` | `begin`, `finish`, reports, named fields, saving and restoring |
 
 mod act;
@@ -55,6 +56,7 @@ mod books;
 mod far;
 mod follow;
 mod obstacles;
+mod parameters;
 mod pressure;
 mod replay;
 mod state;

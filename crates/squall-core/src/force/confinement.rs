@@ -17,6 +17,7 @@ use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Axis, Grid};
 use crate::layout::{Layout, Row};
 use crate::ops::{each, max_abs};
+use crate::parameter::ParameterList;
 use crate::rows;
 
 /// Vorticity confinement of a centred velocity.
@@ -53,6 +54,13 @@ impl<const D: usize> Force<D> for Confinement<D> {
         let fields = (0..components::<D>() + 1).map(|_| Field::on(layout, At::Center, grid.flat_ends(0.0)));
         self.vorticity = fields.collect::<Result<_, _>>()?;
         Ok(())
+    }
+
+    fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
+        let doc = "strength of the force that keeps small whirls alive";
+        if let Some(v) = visit.number("confinement", "1/s", doc, [0.0, 1e3], self.strength) {
+            self.strength = v;
+        }
     }
 
     fn avoids_solids(&self) -> bool {

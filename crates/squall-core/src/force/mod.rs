@@ -21,6 +21,7 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Grid};
 use crate::layout::Layout;
 use crate::ops::each;
+use crate::parameter::ParameterList;
 use crate::rows;
 
 /// A quantity that the flow carries.
@@ -107,6 +108,9 @@ pub trait Force<const D: usize>: Send {
     fn apply_to_faces(&mut self, _: &Grid<D>, _: Moment, _: &mut VectorField<D>, _: &[Substance<D>]) -> bool {
         false
     }
+
+    /// Shows what can be changed while it acts.
+    fn visit_parameters(&mut self, _: &mut ParameterList<'_>) {}
 }
 
 /// Adds substances, and momentum where they enter.
@@ -178,6 +182,13 @@ pub struct Buoyancy {
 }
 
 impl<const D: usize> Force<D> for Buoyancy {
+    fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
+        let doc = "upward acceleration for each unit of the substance";
+        if let Some(v) = visit.number("buoyancy", "m/s^2", doc, [-1e9, 1e9], self.strength as f64) {
+            self.strength = v as Real;
+        }
+    }
+
     fn apply(&mut self, _: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]) {
         let a = &substances[self.substance].field;
         let (k, ambient) = ((now.dt * self.strength as f64) as Real, self.ambient);
@@ -212,6 +223,13 @@ pub struct Wind<const D: usize> {
 }
 
 impl<const D: usize> Force<D> for Wind<D> {
+    fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
+        let doc = "how fast the fluid is drawn to the velocity of the wind";
+        if let Some(v) = visit.number("wind_force", "1/s", doc, [0.0, 1e9], self.rate as f64) {
+            self.rate = v as Real;
+        }
+    }
+
     fn apply(&mut self, _: &Grid<D>, now: Moment, u: &mut VectorField<D>, _: &[Substance<D>]) {
         let keep = libm::exp(-now.dt * self.rate as f64) as Real;
         for a in 0..D {
@@ -315,6 +333,10 @@ impl<E> During<E> {
 impl<const D: usize> Force<D> for During<Box<dyn Force<D>>> {
     fn prepare(&mut self, grid: &Grid<D>, layout: &Layout<D>) -> Result<(), OutOfMemory> {
         self.effect.prepare(grid, layout)
+    }
+
+    fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
+        self.effect.visit_parameters(visit);
     }
 
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]) {

@@ -26,6 +26,7 @@ mod contrast;
 pub use contrast::{Contrast, measure};
 
 use crate::clock::next_dt;
+use crate::parameter::{Parameter, ParameterError, Value};
 use crate::report::StepReport;
 use crate::sim::{FieldInfo, MatchReport, Simulation, StateVisitor, StepError};
 use crate::snapshot::Snapshot;
@@ -560,6 +561,19 @@ impl Simulation for Looped {
 
     fn match_report(&mut self) -> Option<MatchReport> {
         self.sim.match_report()
+    }
+
+    fn parameters(&mut self) -> Vec<Parameter> {
+        self.sim.parameters()
+    }
+
+    /// While the loop is made; a loop that is shown repeats what was recorded.
+    fn set_parameter(&mut self, name: &str, value: Value) -> Result<(), ParameterError> {
+        if self.stage != Stage::Simulate {
+            let reason = "the flow of the loop is recorded";
+            return Err(ParameterError::Fixed { name: name.to_owned(), reason });
+        }
+        self.sim.set_parameter(name, value)
     }
 
     fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {

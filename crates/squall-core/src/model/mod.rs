@@ -13,6 +13,7 @@ pub use target::TargetSmoke;
 
 use crate::field::Field;
 use crate::flow::Flow;
+use crate::parameter::ParameterList;
 use crate::report::StepReport;
 use crate::sim::{FieldInfo, StateVisitor, StepError};
 
@@ -44,6 +45,13 @@ pub trait Model<const D: usize>: Send {
 
     /// Shows the visitor what the next step depends on besides the flow.
     fn visit_own_state(&mut self, _visitor: &mut dyn StateVisitor) {}
+
+    /// Shows what can be changed while it runs.
+    fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
+        let flow = self.flow_mut();
+        flow.visit_schemes(visit);
+        flow.visit_parameters(visit);
+    }
 
     /// How well smokes meet their targets, if they have any.
     fn match_report(&mut self) -> Option<crate::sim::MatchReport> {
@@ -103,6 +111,18 @@ macro_rules! simulation {
 
             fn match_report(&mut self) -> Option<$crate::sim::MatchReport> {
                 $crate::model::Model::match_report(self)
+            }
+
+            fn parameters(&mut self) -> Vec<$crate::Parameter> {
+                let mut all = $crate::parameter::ParameterList::default();
+                $crate::model::Model::visit_parameters(self, &mut all);
+                all.into_list()
+            }
+
+            fn set_parameter(&mut self, name: &str, value: $crate::Value) -> Result<(), $crate::ParameterError> {
+                let mut change = $crate::parameter::ParameterList::changing(name, &value);
+                $crate::model::Model::visit_parameters(self, &mut change);
+                change.into_outcome()
             }
 
             fn visit_state(&mut self, visitor: &mut dyn $crate::StateVisitor) {

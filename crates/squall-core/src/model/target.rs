@@ -39,6 +39,7 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::flow::{self, Flow, faces, show};
 use crate::grid::{At, Axis, Ends, Grid};
 use crate::looped::Carries;
+use crate::parameter::ParameterList;
 use crate::poisson::{Spectral, Symbol};
 use crate::report::StepReport;
 use crate::shape::Track;
@@ -194,6 +195,12 @@ impl<const D: usize> Model<D> for TargetSmoke<D> {
         let metrics = self.metrics();
         let names = self.guided.iter().map(|g| self.flow.substances[g.substance].name.clone());
         Some(MatchReport { energy: self.flow.energy(), smokes: names.zip(metrics).collect() })
+    }
+
+    fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
+        visit.fixed("advection", "smoke with targets is carried in flux form");
+        visit.fixed("splitting", "smoke with targets has a step of its own");
+        self.flow.visit_parameters(visit);
     }
 
     fn visit_own_state(&mut self, visitor: &mut dyn StateVisitor) {

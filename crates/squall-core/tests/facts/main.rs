@@ -15,6 +15,7 @@ mod loops;
 mod mac;
 mod multigrid;
 mod noise;
+mod parameters;
 mod projection;
 mod promises;
 mod shapes;
