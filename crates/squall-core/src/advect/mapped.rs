@@ -17,7 +17,7 @@ use crate::grid::{At, End, Ends, Grid};
 use crate::layout::{Layout, Row};
 use crate::rows;
 use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Places, Points, Rules, Windows};
-use crate::sample::{chunks, flatten, gather, reach};
+use crate::sample::{chunks, flatten, gather, max, min, reach};
 use crate::trace::{Paths, Tracer, Work};
 
 /// Fields that are moved at once in a box: all share one look at the displacements.
@@ -115,6 +115,10 @@ impl<const D: usize> MapScratch<D> {
     }
 }
 
+/// The way forth may be this many times as long as the way back, or as the velocity at the start says. Windows of tiles have to
+/// reach as far.
+const FORTH: Real = 1.25;
+
 fn trace_both<const D: usize>(
     scheme: Advection,
     flow: Flow<D>,
@@ -124,7 +128,9 @@ fn trace_both<const D: usize>(
     back: &mut [Field<D>],
     forth: &mut [Field<D>],
 ) -> Option<f64> {
-    let too_far = reach(flow.velocity, (dt.abs() / flow.grid.min_spacing()) as Real, margins);
+    let forth_too = scheme == Advection::MacCormack && flow.tracer == Tracer::Rk2;
+    let longest = if forth_too { FORTH as f64 } else { 1.0 };
+    let too_far = reach(flow.velocity, (longest * dt.abs() / flow.grid.min_spacing()) as Real, margins);
     match (scheme, flow.tracer) {
         (Advection::MacCormack, Tracer::Rk2) => trace(&flow, dt, margins, pool, back, forth),
         (Advection::MacCormack, _) => {
@@ -298,7 +304,8 @@ impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
                 let forth = &mut forth[chunk.x..][..chunk.len];
                 let (d, start) = (&work.d[a][..chunk.len], &work.start[a][..chunk.len]);
                 for l in 0..forth.len() {
-                    forth[l] = d[l] - 2.0 * start[l];
+                    let most = FORTH * max(d[l].abs(), start[l].abs());
+                    forth[l] = min(max(d[l] - 2.0 * start[l], -most), most);
                 }
             }
         }

@@ -63,8 +63,9 @@ fn a_viscosity_of_a_billion_stops_everything_at_once() {
     // Walls are at rest: what is left is the solver's tolerance.
     check(Grid::<2>::walled([40; 2], Side::STICKY), 1e-3);
     check(Grid::<3>::walled([20; 3], Side::STICKY), 1e-3);
-    // The edge of tiles belongs to the air around, whose velocity no viscosity changes: that of the first projection.
-    check(Grid::<2> { origin: [0.0; 2], spacing: [1.0 / 40.0; 2], cells: [40; 2], axes: [Axis::Unbounded; 2] }, 0.02);
+    // The cells within reach of the edge of tiles belong to the air around, a potential flow that no viscosity changes: that of
+    // the first projection is left, 2 % of what was there.
+    check(Grid::<2> { origin: [0.0; 2], spacing: [1.0 / 40.0; 2], cells: [40; 2], axes: [Axis::Unbounded; 2] }, 0.04);
 }
 
 #[test]
