@@ -1,6 +1,7 @@
 //! Values on a grid.
 
 use crate::grid::{At, Ends, Grid};
+use crate::halo::RowRules;
 use crate::layout::{Layout, MAX_TILE, Row, SLACK, tile_width};
 use crate::{Real, rows};
 
@@ -53,6 +54,8 @@ pub struct Field<const D: usize, T = Real> {
     ends: [Ends; D],
     /// Whether the ghosts belong to the values as they are.
     pub(crate) ghosts_filled: bool,
+    /// For which rules the ghosts along x, and what lies on the ends of that axis, belong to the values as they are.
+    pub(crate) x_filled: Option<RowRules>,
     pub(crate) data: Vec<T>,
 }
 
@@ -66,7 +69,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     pub fn on(layout: &Layout<D>, at: At, ends: [Ends; D]) -> Result<Self, OutOfMemory> {
         let layout = layout.clone();
         let data = room(Vec::new(), &layout, T::default())?;
-        Ok(Field { layout, at, ends, ghosts_filled: false, data })
+        Ok(Field { layout, at, ends, ghosts_filled: false, x_filled: None, data })
     }
 
     /// A field of zeros of the same shape, at the same place, with the same ends.
@@ -104,6 +107,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     /// All stored values, ghosts and slack included, to be written.
     pub(crate) fn data_mut(&mut self) -> &mut [T] {
         self.ghosts_filled = false;
+        self.x_filled = None;
         &mut self.data
     }
 
@@ -112,6 +116,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         self.relabel(other.at, other.ends);
         self.data_mut().copy_from_slice(&other.data);
         self.ghosts_filled = other.ghosts_filled;
+        self.x_filled = other.x_filled;
     }
 
     /// The values of one x-row.
@@ -197,6 +202,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     #[inline(always)]
     pub fn row_mut(&mut self, row: Row<'_, D>) -> &mut [T] {
         self.ghosts_filled = false;
+        self.x_filled = None;
         &mut self.data[row.start..row.start + self.layout.cells()[0]]
     }
 
@@ -249,6 +255,8 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         std::mem::swap(&mut self.data, &mut other.data);
         let same = self.at == other.at && self.ends == other.ends;
         (self.ghosts_filled, other.ghosts_filled) = (same && other.ghosts_filled, same && self.ghosts_filled);
+        // The rules are those that the ghosts were made by, whatever the field is now.
+        std::mem::swap(&mut self.x_filled, &mut other.x_filled);
     }
 
     /// Moves the field to another set of tiles. Tiles in both keep their values, new ones begin with `fresh`.
@@ -270,6 +278,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         self.data = data;
         self.layout = layout.clone();
         self.ghosts_filled = false;
+        self.x_filled = None;
         Ok(())
     }
 
@@ -278,6 +287,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         self.data = room(std::mem::take(&mut self.data), layout, T::default())?;
         self.layout = layout.clone();
         self.ghosts_filled = false;
+        self.x_filled = None;
         Ok(())
     }
 

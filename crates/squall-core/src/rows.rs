@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use crate::Real;
 use crate::field::Field;
+use crate::halo::RowRules;
 use crate::layout::{HALO, Layout, Row};
 
 /// A task of fewer cells than this is not worth handing to another thread.
@@ -86,6 +87,34 @@ pub(crate) fn for_each_run<const D: usize, W>(
         std::array::from_fn(|_| fields.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
     let piece = Piece { rows: layout.run() / layout.cells()[0], len: layout.run() };
     split(&layout, piece, 0, layout.rows(), slices, &workspace, &|w, row, mut slices| f(w, row, &mut slices[..count]));
+}
+
+/// [`for_each_run`] that also writes, in a box, what lies on the ends of each row and its ghosts, by the rules of each field.
+pub(crate) fn for_each_run_with_ghosts<const D: usize, W>(
+    fields: &mut [&mut Field<D>],
+    rules: &[RowRules],
+    workspace: impl Fn() -> W + Sync,
+    f: impl Fn(&mut W, Row<'_, D>, &mut [&mut [Real]]) + Sync,
+) {
+    let layout = fields[0].layout().clone();
+    if layout.as_tiles().is_some() {
+        return for_each_run(fields, workspace, f);
+    }
+    let count = fields.len();
+    assert!((1..=MAX).contains(&count) && rules.len() == count, "from 1 to {MAX} fields");
+    assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
+    let first = layout.first() - HALO;
+    let n = layout.cells()[0];
+    let mut rest = fields.iter_mut();
+    let slices: [&mut [Real]; MAX] =
+        std::array::from_fn(|_| rest.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
+    let piece = Piece { rows: 1, len: n + 2 * HALO };
+    split(&layout, piece, 0, layout.rows(), slices, &workspace, &|w, row, mut slices| {
+        let mut cells = slices.each_mut().map(|s| s.get_mut(HALO..HALO + n).unwrap_or_default());
+        f(w, row, &mut cells[..count]);
+        slices.iter_mut().zip(rules).for_each(|(row, rules)| rules.finish_row(row));
+    });
+    fields.iter_mut().zip(rules).for_each(|(field, rules)| field.x_filled = Some(*rules));
 }
 
 /// What one call gets: some rows that lie together, as so many values.

@@ -29,7 +29,14 @@ pub fn through_sides<const D: usize>(scheme: Advection, field: &Field<D>, ambien
     let is_end = |end| !matches!(end, End::Outside(_));
     let first = field.ends().map(|ends| if ends.pair().is_none_or(|[lo, _]| is_end(lo)) { 0 } else { isize::MIN });
     let end = std::array::from_fn(|a| field.layout().end(a));
-    let sides = Sides { field, ambient, held, corrects, d: paths.back(), first, end };
+    let Some(there) = where_it_is(field, ambient) else {
+        if !brings {
+            return 0.0;
+        }
+        let sides = Sides { field, ambient, held, corrects, d: paths.back(), first, end, there: None };
+        return rows::reduce(field.layout(), |row| sides.entering(row), |a, b| a + b);
+    };
+    let sides = Sides { field, ambient, held, corrects, d: paths.back(), first, end, there: Some(there) };
     let of_row = |row: Row<'_, D>| sides.leaving(row) + if brings { sides.entering(row) } else { 0.0 };
     rows::reduce(field.layout(), of_row, |a, b| a + b)
 }
@@ -44,6 +51,27 @@ struct Sides<'a, const D: usize> {
     /// The first cell along each axis, and the one behind the last; far away where there is no end.
     first: [isize; D],
     end: [isize; D],
+    /// The box of cells that differ from the ambient value.
+    there: Option<[std::ops::Range<isize>; D]>,
+}
+
+/// The box of cells that differ from the ambient value, if any does.
+fn where_it_is<const D: usize>(field: &Field<D>, ambient: Real) -> Option<[std::ops::Range<isize>; D]> {
+    type Found<const D: usize> = Option<[std::ops::Range<isize>; D]>;
+    let of_row = |row: Row<'_, D>| -> Found<D> {
+        let a = field.row(row);
+        let first = a.iter().position(|&a| a != ambient)? as isize;
+        let last = a.iter().rposition(|&a| a != ambient)? as isize;
+        let start = row.index[0];
+        Some(std::array::from_fn(
+            |b| if b == 0 { start + first..start + last + 1 } else { row.index[b]..row.index[b] + 1 },
+        ))
+    };
+    let both = |x: Found<D>, y: Found<D>| match (x, y) {
+        (Some(x), Some(y)) => Some(std::array::from_fn(|a| x[a].start.min(y[a].start)..x[a].end.max(y[a].end))),
+        (x, y) => x.or(y),
+    };
+    rows::reduce(field.layout(), of_row, both)
 }
 
 /// Paths that are longer than so many cells are cut off.
@@ -65,6 +93,14 @@ impl<const D: usize> Sides<'_, D> {
         let mut cell = row.index;
         cell[0] = x;
         let d: [f64; D] = std::array::from_fn(|a| self.d[a].get_signed(cell) as f64);
+        // Nothing is taken where nothing is; the correction looks two cells further.
+        let reaches = |a: usize| {
+            let way = d[a].abs().min(LONGEST).ceil() as isize + 3;
+            self.there.as_ref().is_some_and(|there| there[a].start - way < cell[a] && cell[a] < there[a].end + way)
+        };
+        if !(0..D).all(reaches) {
+            return 0.0;
+        }
         // How many layers may take something: those from which a path comes back into the box. (A path longer than the box
         // empties it all the same.)
         let layers: [[isize; 2]; D] = std::array::from_fn(|a| {

@@ -13,7 +13,7 @@
 //! value, a way back means nothing: `a1` stays.
 
 use super::exchange::Clipped;
-use super::mapped::{Bench, Map, bench};
+use super::mapped::{Bench, Map, bench, row_rules};
 use super::pool::Pool;
 use crate::Real;
 use crate::field::Field;
@@ -31,10 +31,11 @@ pub(super) fn compensate<const D: usize>(
     out: &mut [Field<D>],
     pool: &Pool<Bench<D>>,
 ) {
-    let mut refs: smallvec::SmallVec<[&mut Field<D>; 4]> = out.iter_mut().collect();
-    rows::for_each_run(&mut refs, bench(pool), |bench, row, out| {
+    let rules = row_rules(out, forth.free);
+    let mut refs: smallvec::SmallVec<[&mut Field<D>; 5]> = out.iter_mut().collect();
+    rows::for_each_run_with_ghosts(&mut refs, &rules, bench(pool), |bench, row, out| {
         if row.on_tiles() {
-            bench.windows.enter(row, forth.margin(row), forth.rules, moved.iter());
+            bench.windows.enter(row, forth.margin(row), forth.tile_rules(), moved.iter());
         }
         forth.isa.run(CompensateRun { forth, fields, moved, exact, bench, row, out });
     });
@@ -58,10 +59,10 @@ impl<const D: usize> Kernel for CompensateRun<'_, '_, '_, D> {
         for chunk in chunks(row, out[0].len(), bench.windows.margin) {
             let mut located = None;
             for (k, out) in out.iter_mut().enumerate() {
-                let at = fields[k].at();
-                if located != Some(at) {
-                    located = Some(at);
-                    weigh(forth, at, exact, (row, chunk), bench, fields[0], 0.5, &mut half);
+                let kind = forth.kind(k, fields[k]);
+                if located != Some(kind) {
+                    located = Some(kind);
+                    weigh(forth, kind, exact, (row, chunk), bench, fields[0], 0.5, &mut half);
                 }
                 let from = if row.on_tiles() { bench.windows.corners(k) } else { moved[k].corners() };
                 gather(forth.isa, from, &bench.places, bench.axis.each_ref().map(|a| &a.frac), &mut back);
@@ -81,7 +82,7 @@ impl<const D: usize> Kernel for CompensateRun<'_, '_, '_, D> {
 #[allow(clippy::too_many_arguments)]
 fn weigh<const D: usize>(
     map: &Map<D>,
-    at: At,
+    kind: (At, bool),
     exact: Option<&Field<D>>,
     (row, chunk): (Row<'_, D>, Chunk<D>),
     bench: &mut Bench<D>,
@@ -89,7 +90,7 @@ fn weigh<const D: usize>(
     full: Real,
     weight: &mut [Real; CHUNK],
 ) {
-    map.locate(at, (row, chunk), model.layout(), bench);
+    map.locate(kind, (row, chunk), model.layout(), bench);
     for l in 0..chunk.lanes {
         let hit = bench.axis.iter().fold(0, |m, a| m | a.moved[l]);
         weight[l] = if hit == 0 { full } else { 0.0 };
@@ -121,13 +122,15 @@ pub(super) fn correct<const D: usize>(
     Corrected { moved, rooms, clipped }: Corrected<D>,
     pool: &Pool<Bench<D>>,
 ) {
-    let mut refs: smallvec::SmallVec<[&mut Field<D>; 6]> = moved.iter_mut().chain(rooms.iter_mut()).collect();
-    rows::for_each_run(&mut refs, bench(pool), |bench, row, out| {
+    let mut rules = row_rules(moved, back.free);
+    rules.extend(row_rules(rooms, 0));
+    let mut refs: smallvec::SmallVec<[&mut Field<D>; 9]> = moved.iter_mut().chain(rooms.iter_mut()).collect();
+    rows::for_each_run_with_ghosts(&mut refs, &rules, bench(pool), |bench, row, out| {
         if row.on_tiles() {
             bench.windows.enter(
                 row,
                 back.margin(row),
-                back.rules,
+                back.tile_rules(),
                 compensated.iter().chain(fields.iter().map(|f| &**f)),
             );
         }
@@ -157,10 +160,10 @@ impl<const D: usize> Kernel for CorrectRun<'_, '_, '_, D> {
         for chunk in chunks(row, out[0].len(), bench.windows.margin) {
             let mut located = None;
             for (k, out) in out.iter_mut().enumerate() {
-                let at = fields[k].at();
-                if located != Some(at) {
-                    located = Some(at);
-                    weigh(back, at, exact, (row, chunk), bench, fields[0], 1.0, &mut weight);
+                let kind = back.kind(k, fields[k]);
+                if located != Some(kind) {
+                    located = Some(kind);
+                    weigh(back, kind, exact, (row, chunk), bench, fields[0], 1.0, &mut weight);
                 }
                 let from = match row.on_tiles() {
                     true => [bench.windows.corners(k), bench.windows.corners(count + k)],
@@ -171,14 +174,15 @@ impl<const D: usize> Kernel for CorrectRun<'_, '_, '_, D> {
                 let out = &mut out[chunk.x..][..chunk.len];
                 let (a2, weight) = (&value[..chunk.len], &weight[..chunk.len]);
                 let (lo, hi) = (&lo[..chunk.len], &hi[..chunk.len]);
-                let Some(clipped) = clipped.get(k) else {
+                let conserved = k.checked_sub(back.free);
+                let Some((k, clipped)) = conserved.and_then(|k| Some((k, clipped.get(k)?))) else {
                     for l in 0..out.len() {
                         let b = min(hi[l], max(lo[l], a2[l]));
                         out[l] = if weight[l] == 0.0 { out[l] } else { b };
                     }
                     continue;
                 };
-                let [up, down] = rooms.get_disjoint_mut([k, count + k]).expect("two rooms for each field");
+                let [up, down] = rooms.get_disjoint_mut([k, count - back.free + k]).expect("two rooms for each field");
                 let (up, down) = (&mut up[chunk.x..][..chunk.len], &mut down[chunk.x..][..chunk.len]);
                 let mut signs = 0;
                 for l in 0..out.len() {

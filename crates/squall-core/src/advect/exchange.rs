@@ -92,6 +92,16 @@ impl Clipped {
     }
 }
 
+/// The ends of rooms: nothing beyond the ends of the field, nor where no tile is.
+pub(super) fn no_room_outside<const D: usize>(field: &Field<D>) -> [Ends; D] {
+    field.ends().map(|ends| {
+        ends.map(|end| match end {
+            End::Flat | End::Value(_) => End::Value(0.0),
+            End::Outside(_) => End::Outside(0.0),
+        })
+    })
+}
+
 /// Gives what was cut off from `result` to the cells around. `rooms` are those that [`super::correct::correct`] leaves, up
 /// and down; `share` is overwritten.
 pub(super) fn exchange<const D: usize>(
@@ -105,13 +115,7 @@ pub(super) fn exchange<const D: usize>(
     if !clipped.anywhere() {
         return;
     }
-    // Nothing beyond the ends, nor where no tile is.
-    let none = result.ends().map(|ends| {
-        ends.map(|end| match end {
-            End::Flat | End::Value(_) => End::Value(0.0),
-            End::Outside(_) => End::Outside(0.0),
-        })
-    });
+    let none = no_room_outside(result);
     let rules = Rules { ends: none, conserved: true };
     let [up, down] = rooms.map(|room| {
         room.relabel(At::Center, none);

@@ -7,33 +7,40 @@
 //! On tiles every tile is sampled through windows ([`Windows`]): dense copies of the tile and what lies around it. As
 //! points are given by displacements, a tile gives the same bits as a box.
 
+use smallvec::SmallVec;
+
 use super::correct::{Corrected, compensate, correct};
-use super::exchange::{Clipped, exchange};
+use super::exchange::{Clipped, exchange, no_room_outside};
 use super::pool::{Lent, Pool};
 use super::{Advection, Flow, cubic};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, End, Ends, Grid};
+use crate::halo::RowRules;
 use crate::layout::{Layout, Row};
 use crate::rows;
 use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Places, Points, Rules, Windows};
 use crate::sample::{chunks, flatten, gather, max, min, reach};
 use crate::trace::{Paths, Tracer, Work};
 
-/// Fields that are moved at once in a box: all share one look at the displacements.
-const GROUP: usize = 4;
+/// Fields that are moved at once in a box, all with one look at the displacements: those that are not conserved, and those
+/// that are, which take twice as much scratch.
+const GROUP: [usize; 2] = [3, 2];
 
-/// Fields at one location that are moved at once on tiles, where the windows of more would not fit into the cache; and
-/// fields that are conserved, which take twice as much scratch.
+/// Fields at one location that are moved at once on tiles, where the windows of more would not fit into the cache.
 const SMALL_GROUP: usize = 2;
 
 /// How many of the fields are moved at once.
 fn group<const D: usize>(fields: &[&mut Field<D>], conserved: bool) -> usize {
-    if !conserved && fields[0].layout().as_tiles().is_none() {
-        return fields.len().min(GROUP);
-    }
-    let alike = |f: &&&mut Field<D>| f.at() == fields[0].at() && (!conserved || f.ends() == fields[0].ends());
-    fields.iter().take(SMALL_GROUP).take_while(alike).count()
+    let Some(first) = fields.first() else { return 0 };
+    let in_box = first.layout().as_tiles().is_none();
+    let alike = |f: &&&mut Field<D>| match (conserved, in_box) {
+        (true, _) => f.at() == first.at() && f.ends() == first.ends(),
+        (false, true) => true,
+        (false, false) => f.at() == first.at(),
+    };
+    let most = if in_box { GROUP[conserved as usize] } else { SMALL_GROUP };
+    fields.iter().take(most).take_while(alike).count()
 }
 
 /// What [`advect_mapped`] works in.
@@ -74,8 +81,8 @@ impl<const D: usize> MapScratch<D> {
     pub const fn fields(scheme: Advection) -> usize {
         match scheme {
             // What is conserved takes four for each field of a group, the others two.
-            Advection::MacCormack => 2 * D + 2 * GROUP,
-            Advection::SemiLagrangian | Advection::MonotoneCubic => D + GROUP,
+            Advection::MacCormack => 2 * D + 2 * GROUP[0] + 4 * GROUP[1],
+            Advection::SemiLagrangian | Advection::MonotoneCubic => D + GROUP[0] + GROUP[1],
         }
     }
 
@@ -115,8 +122,8 @@ impl<const D: usize> MapScratch<D> {
     }
 }
 
-/// The way forth may be this many times as long as the way back, or as the velocity at the start says. Windows of tiles have to
-/// reach as far.
+/// The way forth along an axis may be longer than the way back, or than the velocity at the start says, by so many times the
+/// longest of those along any axis, less 1. Windows of tiles have to reach as far.
 const FORTH: Real = 1.25;
 
 fn trace_both<const D: usize>(
@@ -170,55 +177,57 @@ pub fn carry<const D: usize>(
     exact: Option<&Field<D>>,
     scratch: &mut MapScratch<D>,
 ) {
-    carry_all(scheme, isa, fields, false, exact, scratch);
-    carry_all(scheme, isa, conserved, true, exact, scratch);
-}
-
-fn carry_all<const D: usize>(
-    scheme: Advection,
-    isa: Isa,
-    mut fields: &mut [&mut Field<D>],
-    conserved: bool,
-    exact: Option<&Field<D>>,
-    scratch: &mut MapScratch<D>,
-) {
-    while !fields.is_empty() {
-        let (now, later) = fields.split_at_mut(group(fields, conserved));
+    let (mut fields, mut conserved) = (fields, conserved);
+    while !fields.is_empty() || !conserved.is_empty() {
+        let in_box = fields.iter().chain(conserved.iter()).all(|f| f.layout().as_tiles().is_none());
+        let (now, later) = fields.split_at_mut(group(fields, false));
         fields = later;
-        carry_group(scheme, isa, now, conserved, exact, scratch);
+        // On tiles either the ones or the others.
+        let count = if in_box || now.is_empty() { group(conserved, true) } else { 0 };
+        let (now_conserved, later) = conserved.split_at_mut(count);
+        conserved = later;
+        carry_group(scheme, isa, now, now_conserved, exact, scratch);
     }
 }
 
 fn carry_group<const D: usize>(
     scheme: Advection,
     isa: Isa,
-    fields: &mut [&mut Field<D>],
-    conserved: bool,
+    plain: &mut [&mut Field<D>],
+    conserved: &mut [&mut Field<D>],
     exact: Option<&Field<D>>,
     scratch: &mut MapScratch<D>,
 ) {
     let MapScratch { back, forth, work, reach: margins, clipped, sampling, exchanging, .. } = scratch;
+    let free = plain.len();
+    let mut fields: Group<D> = SmallVec::new();
+    fields.extend(plain.iter_mut().map(|f| &mut **f));
+    fields.extend(conserved.iter_mut().map(|f| &mut **f));
+    let fields = &mut fields[..];
     let count = fields.len();
-    let rules = fields[0].rules(conserved);
-    let in_box = rules.of_box(fields[0].cells());
-    let [back, forth] = [back, forth].map(|d| Map { d, margins, rules, in_box, isa });
-    fields.iter_mut().for_each(|f| fill(f, conserved));
+    let rules = [fields[0].rules(false), fields[count - 1].rules(true)];
+    let in_box = rules.map(|rules| rules.of_box(fields[0].cells()));
+    let [back, forth] = [back, forth].map(|d| Map { d, margins, free, rules, in_box, isa });
+    for (k, field) in fields.iter_mut().enumerate() {
+        if k < free { field.fill_halo() } else { field.fill_halo_from_outside() }
+    }
     let (moved, work) = work.split_at_mut(count);
     let sampler: Sampler<D> = if scheme == Advection::MonotoneCubic { cubic::gather_monotone } else { gather };
+    label(moved, fields);
     sample_all(&back, sampler, fields, moved, sampling);
     if scheme == Advection::MacCormack {
-        finish(moved, fields, conserved);
-        let (compensated, work) = work.split_at_mut(count);
+        finish(moved, free);
+        let (compensated, rooms) = work.split_at_mut(count);
+        label(compensated, fields);
         compensate(&forth, fields, moved, exact, compensated, sampling);
-        finish(compensated, fields, conserved);
-        let (rooms, clipped) =
-            if conserved { (&mut work[..2 * count], &mut clipped[..count]) } else { Default::default() };
-        clipped.iter_mut().for_each(|c| c.reset(fields[0]));
+        finish(compensated, free);
+        let (rooms, clipped) = (&mut rooms[..2 * (count - free)], &mut clipped[..count - free]);
+        rooms.iter_mut().for_each(|room| room.relabel(At::Center, no_room_outside(fields[count - 1])));
+        clipped.iter_mut().for_each(|c| c.reset(fields[count - 1]));
         correct(&back, fields, compensated, exact, Corrected { moved, rooms, clipped }, sampling);
         for (k, clipped) in clipped.iter().enumerate() {
-            moved[k].relabel(fields[k].at(), fields[k].ends());
-            let rooms = rooms.get_disjoint_mut([k, count + k]).expect("two for each field");
-            exchange(isa, &mut moved[k], rooms, &mut compensated[k], clipped, exchanging);
+            let rooms = rooms.get_disjoint_mut([k, count - free + k]).expect("two for each field");
+            exchange(isa, &mut moved[free + k], rooms, &mut compensated[free + k], clipped, exchanging);
         }
     }
     for (field, result) in fields.iter_mut().zip(moved) {
@@ -227,17 +236,25 @@ fn carry_group<const D: usize>(
     }
 }
 
-fn fill<const D: usize>(field: &mut Field<D>, conserved: bool) {
-    if conserved { field.fill_halo_from_outside() } else { field.fill_halo() }
+/// Fields that are moved at once.
+type Group<'a, const D: usize> = SmallVec<[&'a mut Field<D>; GROUP[0] + GROUP[1]]>;
+
+/// Makes scratch what the fields are.
+fn label<const D: usize>(values: &mut [Field<D>], like: &[&mut Field<D>]) {
+    values.iter_mut().zip(like).for_each(|(values, like)| values.relabel(like.at(), like.ends()));
 }
 
-/// Makes values that rows have left ready to be sampled.
-fn finish<const D: usize>(values: &mut [Field<D>], like: &[&mut Field<D>], conserved: bool) {
-    for (values, like) in values.iter_mut().zip(like) {
-        values.relabel(like.at(), like.ends());
+/// Makes values that rows have left ready to be sampled; those from `free` on are conserved.
+fn finish<const D: usize>(values: &mut [Field<D>], free: usize) {
+    for (k, values) in values.iter_mut().enumerate() {
         values.finish_end_faces();
-        fill(values, conserved);
+        if k < free { values.fill_halo() } else { values.fill_halo_from_outside() }
     }
+}
+
+/// The rules for ghosts of fields, of which those from `free` on are conserved.
+pub(super) fn row_rules<const D: usize>(fields: &[Field<D>], free: usize) -> SmallVec<[RowRules; 12]> {
+    fields.iter().enumerate().map(|(k, f)| f.row_rules(k >= free)).collect()
 }
 
 /// Leaves in `back` the displacements of all cell centres, and in `forth`, if there are fields, those the other way; ghosts
@@ -254,23 +271,23 @@ fn trace<const D: usize>(
     forth: &mut [Field<D>],
 ) {
     let paths = Paths::new(flow.velocity, flow.grid, dt, flow.tracer, flow.isa, margins);
-    let mut out: smallvec::SmallVec<[&mut Field<D>; 6]> = back.iter_mut().chain(forth.iter_mut()).collect();
+    for (d, dt) in [(&mut *back, dt), (&mut *forth, -dt)] {
+        for (a, d) in d.iter_mut().enumerate() {
+            d.relabel(At::Center, displacement_ends(flow.velocity, flow.grid, a, dt));
+        }
+    }
+    let mut out: SmallVec<[&mut Field<D>; 6]> = back.iter_mut().chain(forth.iter_mut()).collect();
+    let rules: SmallVec<[RowRules; 6]> = out.iter().map(|d| d.row_rules(false)).collect();
     let work = || {
         let mut work = pool.take(Work::new);
         work.windows.leave();
         work
     };
-    rows::for_each_run(&mut out, work, |work, row, out| {
+    rows::for_each_run_with_ghosts(&mut out, &rules, work, |work, row, out| {
         paths.enter(row, work);
         paths.isa.run(TraceRun { paths: &paths, work, row, out });
     });
-    drop(out);
-    for (d, dt) in [(back, dt), (forth, -dt)] {
-        for (a, d) in d.iter_mut().enumerate() {
-            d.relabel(At::Center, displacement_ends(flow.velocity, flow.grid, a, dt));
-            d.fill_halo();
-        }
-    }
+    out.iter_mut().for_each(|d| d.fill_halo());
 }
 
 /// Beyond walls as beside them; where no tile is, as the velocity there says.
@@ -300,11 +317,20 @@ impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
             for a in 0..D {
                 chunk.store(&work.d[a], back[a]);
             }
+            if forth.is_empty() {
+                continue;
+            }
+            let mut longest = [0.0; CHUNK];
+            for a in 0..D {
+                for l in 0..chunk.lanes {
+                    longest[l] = max(max(work.d[a][l].abs(), work.start[a][l].abs()), longest[l]);
+                }
+            }
             for (a, forth) in forth.iter_mut().enumerate() {
                 let forth = &mut forth[chunk.x..][..chunk.len];
                 let (d, start) = (&work.d[a][..chunk.len], &work.start[a][..chunk.len]);
                 for l in 0..forth.len() {
-                    let most = FORTH * max(d[l].abs(), start[l].abs());
+                    let most = max(d[l].abs(), start[l].abs()) + (FORTH - 1.0) * longest[l];
                     forth[l] = min(max(d[l] - 2.0 * start[l], -most), most);
                 }
             }
@@ -316,8 +342,11 @@ impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
 pub(super) struct Map<'a, const D: usize> {
     d: &'a [Field<D>],
     margins: &'a [u8],
-    pub rules: Rules<D>,
-    in_box: [AxisRule; D],
+    /// Fields from this one on are conserved.
+    pub free: usize,
+    /// For those that are not, and for those that are.
+    rules: [Rules<D>; 2],
+    in_box: [[AxisRule; D]; 2],
     pub isa: Isa,
 }
 
@@ -345,14 +374,32 @@ impl<const D: usize> Map<'_, D> {
         row.tile().map_or(0, |t| self.margins[t])
     }
 
-    /// Leaves in the bench the places and fractions of the points of a chunk at one location, and where one met a boundary.
+    /// What the points of the `k`-th field depend on: its location, and whether it is conserved, if that matters.
     #[inline(always)]
-    pub fn locate(&self, at: At, (row, chunk): (Row<'_, D>, Chunk<D>), layout: &Layout<D>, bench: &mut Bench<D>) {
+    pub fn kind(&self, k: usize, field: &Field<D>) -> (At, bool) {
+        (field.at(), k >= self.free && self.in_box[0] != self.in_box[1])
+    }
+
+    /// The rules in the windows of tiles, whose fields are all conserved or all not.
+    pub fn tile_rules(&self) -> Rules<D> {
+        self.rules[(self.free == 0) as usize]
+    }
+
+    /// Leaves in the bench the places and fractions of the points of a chunk for one kind of field, and where one met a boundary.
+    #[inline(always)]
+    pub fn locate(
+        &self,
+        (at, conserved): (At, bool),
+        (row, chunk): (Row<'_, D>, Chunk<D>),
+        layout: &Layout<D>,
+        bench: &mut Bench<D>,
+    ) {
         let Bench { d, axis, places, windows } = bench;
         for a in 0..D {
             self.displacement(a, at, row, chunk, &mut d[a]);
         }
-        let (rules, layout) = if row.on_tiles() { (&windows.rules, &windows.layout) } else { (&self.in_box, layout) };
+        let (rules, layout) =
+            if row.on_tiles() { (&windows.rules, &windows.layout) } else { (&self.in_box[conserved as usize], layout) };
         for a in 0..D {
             let points = if at.on_lower_side(a) { Points::FaceToFace } else { Points::CenterToCenter };
             rules[a].locate(a, chunk, &d[a], points, &mut axis[a]);
@@ -406,10 +453,11 @@ fn sample_all<const D: usize>(
     out: &mut [Field<D>],
     pool: &Pool<Bench<D>>,
 ) {
-    let mut refs: smallvec::SmallVec<[&mut Field<D>; GROUP]> = out.iter_mut().collect();
-    rows::for_each_run(&mut refs, bench(pool), |bench, row, out| {
+    let rules = row_rules(out, map.free);
+    let mut refs: Group<D> = out.iter_mut().collect();
+    rows::for_each_run_with_ghosts(&mut refs, &rules, bench(pool), |bench, row, out| {
         if row.on_tiles() {
-            bench.windows.enter(row, map.margin(row), map.rules, fields.iter().map(|f| &**f));
+            bench.windows.enter(row, map.margin(row), map.tile_rules(), fields.iter().map(|f| &**f));
         }
         map.isa.run(SampleRun { map, sampler, fields, bench, row, out });
     });
@@ -432,10 +480,10 @@ impl<const D: usize> Kernel for SampleRun<'_, '_, '_, D> {
         for chunk in chunks(row, out[0].len(), bench.windows.margin) {
             let mut located = None;
             for (k, out) in out.iter_mut().enumerate() {
-                let at = fields[k].at();
-                if located != Some(at) {
-                    located = Some(at);
-                    map.locate(at, (row, chunk), fields[0].layout(), bench);
+                let kind = map.kind(k, fields[k]);
+                if located != Some(kind) {
+                    located = Some(kind);
+                    map.locate(kind, (row, chunk), fields[0].layout(), bench);
                 }
                 let from = if row.on_tiles() { bench.windows.corners(k) } else { fields[k].corners() };
                 sampler(map.isa, from, &bench.places, bench.axis.each_ref().map(|a| &a.frac), &mut value);
