@@ -370,7 +370,8 @@ impl<const D: usize> Field<D> {
             if self.x_filled != Some(rules) {
                 // Ghosts of both ends while a row is in the cache. Rows of ghosts get theirs from the other axes.
                 rows::for_each_padded(self, |row| Ghost::fill_row(ghosts, row));
-                self.x_filled = Some(rules);
+                // On faces this is but half of it: what lies on the ends is for `finish_end_faces`.
+                self.x_filled = (!rules.on_face).then_some(rules);
             }
             // The last values on the lower sides across other axes lie behind the cells, and are values as well.
             let at = self.at();

@@ -400,7 +400,7 @@ mod tests {
     fn step(finding: Option<Finding>) -> Step {
         let trouble = |finding| Trouble { substance: "smoke".to_owned(), step: 7, time: 0.25, finding };
         let mut report = StepReport::default();
-        report.pressure.converged = true;
+        (report.pressure.converged, report.viscous.converged) = (true, true);
         Step {
             number: 7,
             time: 0.25,

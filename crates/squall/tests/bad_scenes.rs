@@ -138,7 +138,14 @@ cases!(grid, "", {
     "an axis beyond all bounds" => "[grid]\ncells = [9000000000000000000, 1]\n",
 });
 
+cases!(unbounded_sides, "model = \"smoke\"\n[grid]\ncells = [40, 64]\n[boundary]\n", {
+    "beside periodic ones" => "x = \"periodic\"\ny = \"unbounded\"\n",
+    "a far side inside of a tile" => "x = { lo = \"unbounded\", hi = \"slip\" }\ny = \"unbounded\"\n",
+    "a value where no side is" => "x = \"unbounded\"\ny = { lo = \"slip\", hi = \"unbounded\" }\n[substance.ink]\nboundary = { y = { hi = 1.0 } }\n",
+});
+
 cases!(boundary, GRID, {
+    "unbounded in a model of boxes" => "[boundary]\nx = \"unbounded\"\n",
     "no such kind" => "[boundary]\nx = \"wall\"\n",
     "periodic at one end" => "[boundary]\nx = { lo = \"periodic\", hi = \"open\" }\n",
     "z in 2D" => "[boundary]\nz = \"open\"\n",

@@ -34,7 +34,8 @@
 //!     let report = flow.finish(dt, done)?;
 //!     assert!(report.ledger.substances[smoke].excess() < 1e-3, "no more smoke than the source gives");
 //! }
-//! assert!(flow.substances[smoke].field.get([24, 60]) > 0.1, "it has risen past the ball");
+//! let field = &flow.substances[smoke].field;
+//! assert!((0..48).any(|x| field.get([x, 56]) > 0.1), "it has risen past the ball");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

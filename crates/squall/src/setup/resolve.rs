@@ -238,7 +238,10 @@ impl Resolver<'_> {
         for (a, axis) in grid.axes.iter().enumerate() {
             let (place, name) = (typed[a].as_ref().map(|ends| ends.span), AXES[a]);
             let [_, far] = grid.is_unbounded_at(a);
-            if model != Model::Smoke && grid.is_unbounded_at(a).contains(&true) {
+            if model != Model::Smoke {
+                if !grid.is_unbounded_at(a).contains(&true) {
+                    continue;
+                }
                 self.problems
                     .error(place, format!("`boundary.{name}` cannot be unbounded"), "this model lives in a box")
                     .help("only model = \"smoke\" has grids that follow the fluid; use \"open\"");
