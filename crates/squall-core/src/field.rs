@@ -322,7 +322,7 @@ impl<const D: usize> Field<D> {
                 *v = f(grid.position(at, index)) as Real;
             }
         });
-        self.set_last(|index| Some(f(grid.position(at, index.map(|i| i as isize))) as Real));
+        self.set_last(|index| Some(f(grid.position(at, index)) as Real));
         self.fill_halo();
     }
 }

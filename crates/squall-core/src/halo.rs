@@ -71,7 +71,7 @@ impl<const D: usize> Grid<D> {
         std::array::from_fn(|a| {
             let sides = self.axes[a].sides().expect("an axis beside one without bounds does not join");
             let bounded = sides.map(|side| side != Side::Unbounded);
-            assert!(!bounded[1] || self.cells[a] % width == 0, "a far side of tiles lies between two of them");
+            assert!(!bounded[1] || self.cells[a].is_multiple_of(width), "a far side of tiles lies between two of them");
             [bounded[0].then_some(0), bounded[1].then_some((self.cells[a] / width) as i32)]
         })
     }
