@@ -240,24 +240,3 @@ fn table() {
         compare(&format!("3D, free, buffer {buffer}"), rise(thermal(unbounded::<3>(h), options), 2.0), reference);
     }
 }
-
-/// `cargo test --release -p squall-core --test facts free_space::cost -- --ignored --nocapture`
-#[test]
-#[ignore = "times a step"]
-fn cost() {
-    let h = 1.0 / 48.0;
-    for grid in [unbounded::<3>(h), wide(h, [2.0, 2.0, 2.0])] {
-        let mut sim = thermal(grid, Options::default());
-        let mut source = Emitter::new(Box::new(Sphere { center: [0.0, -0.6, 0.0], radius: 0.2 }));
-        source.supply = vec![(0, Supply::Hold(1.0))];
-        sim.flow.sources.push(Box::new(source));
-        run(&mut sim, 1.2);
-        let mut best = f64::INFINITY;
-        for _ in 0..10 {
-            let start = std::time::Instant::now();
-            let report = sim.step(1.0 / 48.0).unwrap();
-            best = best.min(start.elapsed().as_secs_f64() * 1e9 / report.cells as f64);
-        }
-        println!("{} cells: {best:.0} ns per cell", sim.flow.layout().cell_count());
-    }
-}
