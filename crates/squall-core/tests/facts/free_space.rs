@@ -1,7 +1,7 @@
 //! Smoke without bounds is in free space: it does what it does in a very wide box.
 
 use squall_core::clock::next_dt;
-use squall_core::force::{Buoyancy, Emitter, Supply};
+use squall_core::force::Buoyancy;
 use squall_core::model::Splitting;
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::shape::{HalfSpace, Sphere};
