@@ -4,10 +4,10 @@
 //! |---|---|---|---|---|---|
 //! | [`Advection::SemiLagrangian`] | 1 | 1 linear | never exceeds old values | 17 / 45 | 0.70 |
 //! | [`Advection::MonotoneCubic`] | 2 | 1 cubic | never exceeds old values | 237 / 958 | 0.99 |
-//! | [`Advection::MacCormack`] | 2 | 2 linear + limiter | never exceeds the values around the departure point | 48 / 116 | 0.99 |
+//! | [`Advection::MacCormack`] | 2 | 3 linear + limiter | never exceeds the values around the departure point | 48 / 116 | 0.99 |
 //!
 //! Cost: five fields along a lively flow of two cells per step, 512² and 128³, one thread (`cargo bench --bench
-//! transport`). Energy: Taylor–Green vortex, 64², two turns, CFL 1, lagged pressure (`docs/quality.md`).
+//! transport`), measured before MacCormack took its error out at the departure point. Energy: Taylor–Green vortex, 64², two turns, CFL 1, lagged pressure (`docs/quality.md`).
 //!
 //! All fields at one location share one map of departure points. None of the schemes has a limit on the time step. Transport
 //! that loses no mass, at up to one cell per step, is in [`hyperbolic`].
