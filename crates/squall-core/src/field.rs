@@ -311,6 +311,12 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
 }
 
 impl<const D: usize> Field<D> {
+    /// [`Field::par_rows`], which also writes ghosts along x while a row is in the cache, if there is nothing else to be known
+    /// for them. [`Field::fill_halo`] does the rest.
+    pub(crate) fn par_rows_and_ghosts(&mut self, f: impl Fn(Row<'_, D>, &mut [Real]) + Sync) {
+        rows::for_each_with_ghosts([self], |row, [out]| f(row, out));
+    }
+
     /// Sets every value to `f(position)`, where the position is that of the value on `grid`, in metres: the last face of
     /// a staggered field, too.
     pub fn set_from(&mut self, grid: &Grid<D>, f: impl Fn([f64; D]) -> f64 + Sync) {

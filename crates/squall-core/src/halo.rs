@@ -1,7 +1,7 @@
 //! Ghost cells: the one file that knows what each kind of boundary means for values at each location.
 
 use crate::Real;
-use crate::field::{Field, Pad};
+use crate::field::{Field, Pad, VectorField};
 use crate::grid::{At, End, Ends, Grid, Side};
 use crate::layout::{Bounds, HALO, Layout, Row, SLACK, tile_width};
 use crate::rows;
@@ -122,7 +122,7 @@ impl<const D: usize> Field<D> {
     /// end prescribes a value, the boundary face has it exactly. Needs the ghosts of `cells`.
     pub fn set_face_means(&mut self, cells: &Field<D>, a: usize) {
         self.relabel(At::Face(a), cells.ends());
-        self.par_rows(|row, face| {
+        self.par_rows_and_ghosts(|row, face| {
             let mut pad = Pad::default();
             let (low, high) = (cells.down(row, a, &mut pad), cells.row(row));
             for x in 0..face.len() {
@@ -184,7 +184,7 @@ impl<const D: usize> Field<D> {
 
     /// `face += k (mean of the centred values on both sides - less)`, the last face included. Needs the ghosts of `cells`.
     pub(crate) fn add_scaled_face_means(&mut self, cells: &Field<D>, a: usize, k: Real, less: Real) {
-        self.par_rows(|row, face| {
+        self.par_rows_and_ghosts(|row, face| {
             let mut pad = Pad::default();
             let (low, high) = (cells.down(row, a, &mut pad), cells.row(row));
             for x in 0..face.len() {
@@ -211,77 +211,6 @@ impl<const D: usize> Field<D> {
             }
         });
         before.ghosts_filled = filled;
-    }
-
-    /// `face -= (q(i) - q(i - e_a)) / h` for values on the faces across axis `a`, the last one included. Needs the ghosts
-    /// of `q`.
-    pub fn subtract_face_gradient(&mut self, q: &Field<D>, a: usize, h: f64) {
-        let inv_h = (1.0 / h) as Real;
-        self.par_rows(|row, face| {
-            let mut pad = Pad::default();
-            let (low, high) = (q.down(row, a, &mut pad), q.row(row));
-            for x in 0..face.len() {
-                face[x] -= inv_h * (high[x] - low[x]);
-            }
-        });
-        if self.has_last_faces(a, |end| end == End::Flat) {
-            let n = self.layout().end(a);
-            self.change_slab(a, n, |face, at, below| *face -= inv_h * (q.data[at] - q.data[below]));
-        }
-    }
-
-    /// Face after the pressure solve, for values on the faces across axis `a`, the last one included:
-    /// `face -= (q(i) - q(i - e_a)) / h` where the face is open, at least in part; the solid's velocity where it is not.
-    /// Needs the ghosts of `q`, and the last faces of `open` and `solid`. `near` says which rows have a face that is not
-    /// wide open.
-    pub(crate) fn subtract_open_gradient(
-        &mut self,
-        q: &Field<D>,
-        (a, h): (usize, f64),
-        open: &Field<D>,
-        solid: &Field<D>,
-        near: impl Fn(Row<'_, D>) -> bool + Sync,
-    ) {
-        let inv_h = (1.0 / h) as Real;
-        let settled = |u: Real, low: Real, high: Real, open: Real, solid: Real| {
-            if open > 0.0 { u - inv_h * (high - low) } else { solid }
-        };
-        self.par_rows(|row, face| {
-            let mut pad = Pad::default();
-            let (low, high) = (q.down(row, a, &mut pad), q.row(row));
-            if near(row) {
-                let (open, solid) = (open.row(row), solid.row(row));
-                for x in 0..face.len() {
-                    face[x] = settled(face[x], low[x], high[x], open[x], solid[x]);
-                }
-            } else {
-                for x in 0..face.len() {
-                    face[x] -= inv_h * (high[x] - low[x]);
-                }
-            }
-        });
-        if self.has_last_faces(a, |end| end == End::Flat) {
-            self.change_slab(a, self.layout().end(a), |face, at, below| {
-                *face = settled(*face, q.data[below], q.data[at], open.data[at], solid.data[at]);
-            });
-        }
-    }
-
-    /// [`Field::subtract_face_gradient`] where faces are open, at least in part; others stay as they are.
-    pub(crate) fn subtract_gradient_where_open(&mut self, q: &Field<D>, (a, h): (usize, f64), open: &Field<D>) {
-        let inv_h = (1.0 / h) as Real;
-        self.par_rows(|row, face| {
-            let mut pad = Pad::default();
-            let (low, high, open) = (q.down(row, a, &mut pad), q.row(row), open.row(row));
-            for x in 0..face.len() {
-                face[x] -= if open[x] > 0.0 { inv_h * (high[x] - low[x]) } else { 0.0 };
-            }
-        });
-        if self.has_last_faces(a, |end| end == End::Flat) {
-            self.change_slab(a, self.layout().end(a), |face, at, below| {
-                *face -= if open.data[at] > 0.0 { inv_h * (q.data[at] - q.data[below]) } else { 0.0 };
-            });
-        }
     }
 
     /// Gives the faces on both ends of a staggered field's own axis what the ends prescribe, if they do.
@@ -357,19 +286,21 @@ impl<const D: usize> Field<D> {
 
     /// What the ghosts along x, and what lies on the ends of that axis, are made by.
     pub(crate) fn row_rules(&self, conserved: bool) -> RowRules {
-        let prescribed = if conserved { Prescribed::InCells } else { Prescribed::OnFace };
-        RowRules { on_face: self.at().on_lower_side(0), ends: self.ends()[0], prescribed }
+        self.rules_along_x(if conserved { Prescribed::InCells } else { Prescribed::OnFace })
+    }
+
+    fn rules_along_x(&self, prescribed: Prescribed) -> RowRules {
+        let (on_face, ends) = (self.at().on_lower_side(0), self.ends()[0]);
+        let (ghosts, count) = Ghost::of(self.layout().cells()[0] as isize, ends, on_face, prescribed);
+        RowRules { on_face, ends, prescribed, ghosts, count }
     }
 
     fn fill_axis(&mut self, a: usize, prescribed: Prescribed) {
-        let n = self.layout().end(a);
-        let (ghosts, count) = Ghost::of(n, self.ends()[a], self.at().on_lower_side(a), prescribed);
-        let ghosts = &ghosts[..count];
         if a == 0 && self.layout().as_tiles().is_none() {
-            let rules = RowRules { on_face: self.at().on_lower_side(0), ends: self.ends()[0], prescribed };
+            let rules = self.rules_along_x(prescribed);
             if self.x_filled != Some(rules) {
                 // Ghosts of both ends while a row is in the cache. Rows of ghosts get theirs from the other axes.
-                rows::for_each_padded(self, |row| Ghost::fill_row(ghosts, row));
+                rows::for_each_padded(self, |row| rules.fill_ghosts(row));
                 // On faces this is but half of it: what lies on the ends is for `finish_end_faces`.
                 self.x_filled = (!rules.on_face).then_some(rules);
             }
@@ -382,12 +313,14 @@ impl<const D: usize> Field<D> {
                 let (layout, last) = (self.layout().clone(), self.cells()[c] as isize);
                 slab_runs(&layout, c, last, |start, run| {
                     for row in self.data[start..start + run].chunks_exact_mut(layout.stride()[1]) {
-                        Ghost::fill_row(ghosts, row);
+                        rules.fill_ghosts(row);
                     }
                 });
             }
         } else {
-            for g in ghosts {
+            let (ghosts, count) =
+                Ghost::of(self.layout().end(a), self.ends()[a], self.at().on_lower_side(a), prescribed);
+            for g in &ghosts[..count] {
                 self.copy_slab(a, g);
             }
         }
@@ -411,6 +344,61 @@ impl<const D: usize> Field<D> {
     }
 }
 
+/// `u -= grad q` for velocities on faces, the last ones included. Needs the ghosts of `q`.
+pub fn subtract_gradient<const D: usize>(u: &mut VectorField<D>, q: &Field<D>, spacing: [f64; D]) {
+    subtract_gradient_around(u, q, spacing, None::<Closed<D, fn(Row<'_, D>) -> bool>>);
+}
+
+/// Faces that solids close.
+pub(crate) struct Closed<'a, const D: usize, F> {
+    /// The open part of each face, with the last ones.
+    pub open: &'a VectorField<D>,
+    /// The velocity that a face gets that is not open at all, with the last ones; else it stays as it is.
+    pub solid: Option<&'a VectorField<D>>,
+    /// Which rows have a face that is not wide open.
+    pub near: F,
+}
+
+/// [`subtract_gradient`] on faces that are open, at least in part.
+pub(crate) fn subtract_gradient_around<const D: usize>(
+    u: &mut VectorField<D>,
+    q: &Field<D>,
+    spacing: [f64; D],
+    closed: Option<Closed<'_, D, impl Fn(Row<'_, D>) -> bool + Sync>>,
+) {
+    let inv_h = spacing.map(|h| (1.0 / h) as Real);
+    rows::for_each_with_ghosts(u.each_mut(), |row, faces| {
+        let mut pad = Pad::default();
+        let high = q.row(row);
+        let closed = closed.as_ref().filter(|closed| (closed.near)(row));
+        for (a, face) in faces.into_iter().enumerate() {
+            let low = q.down(row, a, &mut pad);
+            let after = |x: usize, face: Real| face - inv_h[a] * (high[x] - low[x]);
+            match closed.map(|c| (c.open[a].row(row), c.solid.map(|s| s[a].row(row)))) {
+                None => face.iter_mut().enumerate().for_each(|(x, face)| *face = after(x, *face)),
+                Some((open, solid)) => {
+                    for (x, face) in face.iter_mut().enumerate() {
+                        let shut = solid.map_or(*face, |solid| solid[x]);
+                        *face = if open[x] > 0.0 { after(x, *face) } else { shut };
+                    }
+                }
+            }
+        }
+    });
+    for (a, u) in u.iter_mut().enumerate().filter(|(a, u)| u.has_last_faces(*a, |end| end == End::Flat)) {
+        let x_filled = u.x_filled;
+        u.change_slab(a, u.layout().end(a), |face, at, below| {
+            let after = *face - inv_h[a] * (q.data[at] - q.data[below]);
+            *face = match &closed {
+                Some(c) if c.open[a].data[at] <= 0.0 => c.solid.map_or(*face, |solid| solid[a].data[at]),
+                _ => after,
+            };
+        });
+        // The last faces across other axes lie behind the rows.
+        u.x_filled = x_filled.filter(|_| a != 0);
+    }
+}
+
 /// What ghosts along x are made by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RowRules {
@@ -418,6 +406,9 @@ pub(crate) struct RowRules {
     on_face: bool,
     ends: Ends,
     prescribed: Prescribed,
+    /// What follows from these.
+    ghosts: [Ghost; 2 * HALO],
+    count: usize,
 }
 
 impl RowRules {
@@ -441,11 +432,13 @@ impl RowRules {
         self.fill_ghosts(row);
     }
 
+    /// Gives a row of a box, ghosts included, its ghosts.
     #[inline]
-    fn fill_ghosts(&self, row: &mut [Real]) {
-        let n = row.len() - 2 * HALO;
-        let (ghosts, count) = Ghost::of(n as isize, self.ends, self.on_face, self.prescribed);
-        Ghost::fill_row(&ghosts[..count], row);
+    pub fn fill_ghosts(&self, row: &mut [Real]) {
+        for g in &self.ghosts[..self.count] {
+            let value = g.scale * row[(g.from + HALO as isize) as usize] + g.shift;
+            row[(g.to + HALO as isize) as usize] = value;
+        }
     }
 }
 
@@ -459,7 +452,7 @@ enum Prescribed {
 }
 
 /// One ghost value along an axis: `value[to] = scale * value[from] + shift`.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Ghost {
     to: isize,
     from: isize,
@@ -468,15 +461,6 @@ struct Ghost {
 }
 
 impl Ghost {
-    /// Writes the ghosts of a row of a box.
-    #[inline]
-    fn fill_row(ghosts: &[Ghost], row: &mut [Real]) {
-        for g in ghosts {
-            let value = g.scale * row[(g.from + HALO as isize) as usize] + g.shift;
-            row[(g.to + HALO as isize) as usize] = value;
-        }
-    }
-
     /// The ghosts of an axis of `n` cells, in an order in which each finds its source filled.
     fn of(n: isize, ends: Ends, own_face: bool, prescribed: Prescribed) -> ([Ghost; 2 * HALO], usize) {
         let mut ghosts = [Ghost::default(); 2 * HALO];

@@ -1,7 +1,10 @@
 //! Operators and reductions on fields.
 
+pub use crate::halo::subtract_gradient;
+
 use crate::field::{Field, Pad, VectorField};
 use crate::layout::Row;
+use crate::sample::{Isa, Kernel};
 use crate::{Real, rows};
 
 /// An array made by calling `f` with each axis.
@@ -71,6 +74,14 @@ pub(crate) fn lanes_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
     lanes.iter().sum::<f64>() + tail
 }
 
+/// Whether all of the values are one, to the bit.
+#[inline(always)]
+pub(crate) fn is_all(values: &[Real], value: Real) -> bool {
+    // By pieces: most that differ do so early, and a piece takes few instructions.
+    const PIECE: usize = 32;
+    values.chunks(PIECE).all(|piece| piece.iter().fold(0, |bits, v| bits | (v.to_bits() ^ value.to_bits())) == 0)
+}
+
 /// The sum of all cells.
 pub fn sum<const D: usize>(a: &Field<D>) -> f64 {
     let row_sum = |row: Row<'_, D>| {
@@ -89,26 +100,86 @@ pub fn dot<const D: usize>(a: &Field<D>, b: &Field<D>) -> f64 {
     rows::reduce(a.layout(), row_dot, |x, y| x + y)
 }
 
-/// The sum of all cells, and [`max_abs`], in one pass.
-pub fn sum_and_max<const D: usize>(a: &Field<D>) -> (f64, Real) {
-    let of_row = |row: Row<'_, D>| {
-        let a = a.row(row);
-        (lanes_sum(a.len(), |i| a[i] as f64), a.iter().fold(0, |m: u32, v| m.max(v.abs().to_bits())))
-    };
-    let (sum, most) = rows::reduce(a.layout(), of_row, |x, y| (x.0 + y.0, x.1.max(y.1)));
-    (sum, Real::from_bits(most))
+/// The sum of values, of their squares, and the bits of the largest without its sign: those are ordered like numbers, with
+/// infinity and then what is not a number on top.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sums {
+    pub sum: f64,
+    pub squares: f64,
+    most: u32,
 }
 
-/// The sum of squares over all cells, and [`max_abs_faces`], in one pass.
-pub fn squares_and_max<const D: usize>(a: &Field<D>) -> (f64, Real) {
-    let of_row = |row: Row<'_, D>| {
-        let a = a.row(row);
-        let most = a.iter().fold(0, |m: u32, v| m.max(v.abs().to_bits()));
-        (lanes_sum(a.len(), |i| a[i] as f64 * a[i] as f64), most)
-    };
-    let (squares, mut most) = rows::reduce(a.layout(), of_row, |x, y| (x.0 + y.0, x.1.max(y.1)));
-    a.for_each_last(|v| most = most.max(v.abs().to_bits()));
-    (squares, Real::from_bits(most))
+/// Values that are added up in single precision: eight in each of eight lanes.
+pub(crate) const PIECE: usize = 64;
+
+impl Sums {
+    /// Of all cells.
+    pub fn of<const D: usize>(isa: Isa, a: &Field<D>) -> Self {
+        let of_row = |row: Row<'_, D>| {
+            let mut sums = Sums::default();
+            isa.run(SumRow { values: a.row(row), sums: &mut sums });
+            sums
+        };
+        rows::reduce(a.layout(), of_row, Sums::add)
+    }
+
+    /// Of all cells, with the last faces for the largest value.
+    pub fn with_last<const D: usize>(isa: Isa, a: &Field<D>) -> Self {
+        let mut sums = Sums::of(isa, a);
+        sums.note_last(a);
+        sums
+    }
+
+    /// Looks for the largest value among those on the far ends of bounded axes, too.
+    pub fn note_last<const D: usize>(&mut self, a: &Field<D>) {
+        a.for_each_last(|v| self.most = self.most.max(v.abs().to_bits()));
+    }
+
+    /// The largest value without its sign; NaN or infinite if any is.
+    pub fn most(self) -> f64 {
+        Real::from_bits(self.most) as f64
+    }
+
+    #[inline(always)]
+    pub fn add(self, other: Self) -> Self {
+        let Sums { sum, squares, most } = other;
+        Sums { sum: self.sum + sum, squares: self.squares + squares, most: self.most.max(most) }
+    }
+
+    /// Of a few values.
+    #[inline(always)]
+    pub fn note(&mut self, values: &[Real]) {
+        let (mut sum, mut squares, mut most) = ([0.0; LANES], [0.0; LANES], [0; LANES]);
+        let mut note = |l: usize, v: Real| {
+            sum[l] += v;
+            squares[l] += v * v;
+            most[l] = v.abs().to_bits().max(most[l]);
+        };
+        let (whole, rest) = values.as_chunks::<LANES>();
+        for values in whole {
+            for l in 0..LANES {
+                note(l, values[l]);
+            }
+        }
+        rest.iter().enumerate().for_each(|(l, &v)| note(l, v));
+        for l in 0..LANES {
+            self.sum += sum[l] as f64;
+            self.squares += squares[l] as f64;
+            self.most = self.most.max(most[l]);
+        }
+    }
+}
+
+struct SumRow<'a> {
+    values: &'a [Real],
+    sums: &'a mut Sums,
+}
+
+impl Kernel for SumRow<'_> {
+    #[inline(always)]
+    fn run(self) {
+        self.values.chunks(PIECE).for_each(|piece| self.sums.note(piece));
+    }
 }
 
 /// The largest absolute value; NaN or infinite if any cell is.

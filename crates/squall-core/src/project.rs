@@ -14,6 +14,7 @@
 use crate::Real;
 use crate::field::{Field, Pad, VectorField};
 use crate::grid::{At, Grid};
+use crate::halo::subtract_gradient;
 use crate::ops::{divergence, max_abs, max_divergence};
 use crate::poisson::{PoissonSolver, Symbol};
 use crate::report::SolveReport;
@@ -108,10 +109,8 @@ fn project_from<const D: usize>(
 /// `u -= grad q`. Fills the ghosts of both.
 fn subtract<const D: usize>(grid: &Grid<D>, faces: &mut VectorField<D>, q: &mut Field<D>) {
     q.fill_halo();
-    for a in 0..D {
-        faces[a].subtract_face_gradient(q, a, grid.spacing[a]);
-        faces[a].fill_halo();
-    }
+    subtract_gradient(faces, q, grid.spacing);
+    faces.iter_mut().for_each(|u| u.fill_halo());
 }
 
 fn largest<const D: usize>(u: &VectorField<D>) -> f64 {
@@ -132,7 +131,7 @@ fn measure<const D: usize>(grid: &Grid<D>, faces: &VectorField<D>, before: &impl
 /// `u -= (q(i + e_a) - q(i - e_a)) / 2h`. Needs the ghosts of `q`.
 pub fn subtract_centered_gradient<const D: usize>(u: &mut Field<D>, q: &Field<D>, a: usize, h: f64) {
     let half_inv_h = (0.5 / h) as Real;
-    u.par_rows(|row, u| {
+    u.par_rows_and_ghosts(|row, u| {
         let mut pads = [Pad::default(); 2];
         let [pad, other] = &mut pads;
         let (up, down) = (q.up(row, a, pad), q.down(row, a, other));

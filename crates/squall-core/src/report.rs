@@ -70,6 +70,18 @@ impl SolveReport {
     /// Of nothing that was to be solved.
     pub const NONE: Self = SolveReport { iterations: 0, residual: 0.0, imbalance: 0.0, converged: true };
 
+    /// Of a direct solve: the sums of squares of a right side of so many cells and of what is left of it, both with the mean that
+    /// was dropped.
+    pub fn of_direct(before: f64, left: f64, mean: f64, cells: usize) -> Self {
+        let relative = |part: f64, all: f64| if part <= 0.0 { 0.0 } else { (part / all).sqrt() };
+        let dropped = mean * mean * cells as f64;
+        let (size, rest) = (before - dropped, left - dropped);
+        // A right side that is nothing but a mean leaves nothing but rounding.
+        let residual = if size > 1e-12 * dropped || !size.is_finite() { relative(rest, size) } else { 0.0 };
+        let imbalance = relative(dropped, before);
+        SolveReport { iterations: 1, residual, imbalance, converged: residual.is_finite() }
+    }
+
     /// Of two solves as if they were one: the worse of both.
     pub fn and(&self, other: &Self) -> Self {
         SolveReport {

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::Real;
 use crate::field::Field;
 use crate::halo::RowRules;
@@ -26,7 +28,9 @@ pub fn for_each<const D: usize, const K: usize, T: Copy + Default + Send + Sync>
     assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
     let first = layout.first();
     let slices = fields.map(|f| &mut f.data_mut()[first..]);
-    split(&layout, Piece::row(&layout), 0, layout.rows(), slices, &|| (), &|_, row, slices| f(row, slices));
+    split(&layout, Piece::row(&layout), 0, layout.rows(), slices, &|| (), &|_, row, at, slices| {
+        f(row, slices.each_mut().map(|s| &mut s[at.clone()]))
+    });
 }
 
 /// Calls `f` with every x-row of one field, ghosts along x included, in parallel.
@@ -44,7 +48,7 @@ pub fn for_each_padded<const D: usize, T: Copy + Default + Send + Sync>(
         layout.rows(),
         slices,
         &|| (),
-        &|_, _, [row]| f(row),
+        &|_, _, at, [row]| f(&mut row[at]),
     );
 }
 
@@ -66,8 +70,8 @@ pub fn for_each_of<const D: usize, T: Copy + Default + Send + Sync, W>(
     let mut fields = fields.iter_mut();
     let slices: [&mut [T]; MAX] =
         std::array::from_fn(|_| fields.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
-    split(&layout, Piece::row(&layout), 0, layout.rows(), slices, &workspace, &|w, row, mut slices| {
-        f(w, row, &mut slices[..count])
+    split(&layout, Piece::row(&layout), 0, layout.rows(), slices, &workspace, &|w, row, at, slices| {
+        f(w, row, &mut pieces(slices, count, at))
     });
 }
 
@@ -86,35 +90,77 @@ pub(crate) fn for_each_run<const D: usize, W>(
     let slices: [&mut [Real]; MAX] =
         std::array::from_fn(|_| fields.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
     let piece = Piece { rows: layout.run() / layout.cells()[0], len: layout.run() };
-    split(&layout, piece, 0, layout.rows(), slices, &workspace, &|w, row, mut slices| f(w, row, &mut slices[..count]));
+    split(&layout, piece, 0, layout.rows(), slices, &workspace, &|w, row, at, slices| {
+        f(w, row, &mut pieces(slices, count, at))
+    });
 }
 
-/// [`for_each_run`] that also writes, in a box, what lies on the ends of each row and its ghosts, by the rules of each field.
+/// [`for_each_run`] over those that are wanted, which also writes, in a box, what lies on the ends of each row and its ghosts,
+/// by the rules of those fields that have some: the first ones.
 pub(crate) fn for_each_run_with_ghosts<const D: usize, W>(
     fields: &mut [&mut Field<D>],
     rules: &[RowRules],
+    wanted: impl Fn(Row<'_, D>) -> bool + Sync,
     workspace: impl Fn() -> W + Sync,
     f: impl Fn(&mut W, Row<'_, D>, &mut [&mut [Real]]) + Sync,
 ) {
     let layout = fields[0].layout().clone();
     if layout.as_tiles().is_some() {
-        return for_each_run(fields, workspace, f);
+        return for_each_run(fields, workspace, |w, row, out| {
+            if wanted(row) {
+                f(w, row, out);
+            }
+        });
     }
     let count = fields.len();
-    assert!((1..=MAX).contains(&count) && rules.len() == count, "from 1 to {MAX} fields");
+    assert!((1..=MAX).contains(&count) && rules.len() <= count, "from 1 to {MAX} fields");
     assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
     let first = layout.first() - HALO;
-    let n = layout.cells()[0];
     let mut rest = fields.iter_mut();
     let slices: [&mut [Real]; MAX] =
         std::array::from_fn(|_| rest.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
-    let piece = Piece { rows: 1, len: n + 2 * HALO };
-    split(&layout, piece, 0, layout.rows(), slices, &workspace, &|w, row, mut slices| {
-        let mut cells = slices.each_mut().map(|s| s.get_mut(HALO..HALO + n).unwrap_or_default());
-        f(w, row, &mut cells[..count]);
-        slices.iter_mut().zip(rules).for_each(|(row, rules)| rules.finish_row(row));
+    let piece = Piece { rows: 1, len: layout.cells()[0] + 2 * HALO };
+    split(&layout, piece, 0, layout.rows(), slices, &workspace, &|w, row, at, slices| {
+        if !wanted(row) {
+            return;
+        }
+        f(w, row, &mut pieces(slices, count, at.start + HALO..at.end - HALO));
+        slices.iter_mut().zip(rules).for_each(|(row, rules)| rules.finish_row(&mut row[at.clone()]));
     });
     fields.iter_mut().zip(rules).for_each(|(field, rules)| field.x_filled = Some(*rules));
+}
+
+/// The same piece of each of the first slices.
+#[inline(always)]
+fn pieces<'a, T>(slices: &'a mut [&mut [T]; MAX], count: usize, at: Range<usize>) -> SmallVec<[&'a mut [T]; MAX]> {
+    slices.iter_mut().take(count).map(|s| &mut s[at.clone()]).collect()
+}
+
+/// [`for_each`] that also writes the ghosts along x of a box, while a row is in the cache: of those fields that have no values on
+/// the ends of that axis.
+pub(crate) fn for_each_with_ghosts<const D: usize, const K: usize>(
+    fields: [&mut Field<D>; K],
+    f: impl Fn(Row<'_, D>, [&mut [Real]; K]) + Sync,
+) {
+    let layout = fields[0].layout().clone();
+    if layout.as_tiles().is_some() {
+        return for_each(fields, f);
+    }
+    assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
+    let rules = fields.each_ref().map(|f| (!f.at().on_lower_side(0)).then(|| f.row_rules(false)));
+    let first = layout.first() - HALO;
+    let piece = Piece { rows: 1, len: layout.cells()[0] + 2 * HALO };
+    let mut fields = fields;
+    let slices = fields.each_mut().map(|f| &mut f.data_mut()[first..]);
+    split(&layout, piece, 0, layout.rows(), slices, &|| (), &|_, row, at, slices| {
+        f(row, slices.each_mut().map(|s| &mut s[at.start + HALO..at.end - HALO]));
+        for (row, rules) in slices.iter_mut().zip(&rules) {
+            if let Some(rules) = rules {
+                rules.fill_ghosts(&mut row[at.clone()]);
+            }
+        }
+    });
+    fields.into_iter().zip(rules).for_each(|(field, rules)| field.x_filled = rules);
 }
 
 /// What one call gets: some rows that lie together, as so many values.
@@ -130,7 +176,7 @@ impl Piece {
     }
 }
 
-/// The slices begin with the piece of row `begin`.
+/// The slices begin with the piece of row `begin`; `f` gets the place of each piece in them.
 fn split<const D: usize, const K: usize, T: Send, W>(
     layout: &Layout<D>,
     piece: Piece,
@@ -138,7 +184,7 @@ fn split<const D: usize, const K: usize, T: Send, W>(
     end: usize,
     slices: [&mut [T]; K],
     workspace: &(impl Fn() -> W + Sync),
-    f: &(impl Fn(&mut W, Row<'_, D>, [&mut [T]; K]) + Sync),
+    f: &(impl Fn(&mut W, Row<'_, D>, Range<usize>, &mut [&mut [T]; K]) + Sync),
 ) {
     let base = layout.row(begin).start;
     if end - begin <= grain_rows(layout.cells()[0]) {
@@ -147,7 +193,7 @@ fn split<const D: usize, const K: usize, T: Send, W>(
         for r in (begin..end).step_by(piece.rows) {
             let row = layout.row(r);
             let at = row.start - base;
-            f(&mut w, row, slices.each_mut().map(|s| s.get_mut(at..at + piece.len).unwrap_or_default()));
+            f(&mut w, row, at..at + piece.len, &mut slices);
         }
         return;
     }
@@ -214,6 +260,39 @@ pub(crate) fn with_items<const D: usize, const K: usize, T: Copy + Default + Sen
         }
     };
     sweep(&layout, fields, items, &each_row, &|(), ()| ());
+}
+
+/// [`for_each`], with a result of every row, combined in a fixed tree.
+pub(crate) fn for_each_and_reduce<const D: usize, const K: usize, T: Copy + Default + Send + Sync, A: Send>(
+    fields: [&mut Field<D, T>; K],
+    f: impl Fn(Row<'_, D>, [&mut [T]; K]) -> A + Sync,
+    combine: impl Fn(A, A) -> A + Sync,
+) -> A {
+    let layout = fields[0].layout().clone();
+    let n = layout.cells()[0];
+    let block = |rows: Range<usize>, base: usize, mut slices: [&mut [T]; K], _: &mut [()]| {
+        let mut of_row = |r: usize| {
+            let row = layout.row(r);
+            let at = row.start - base;
+            f(row, slices.each_mut().map(|s| &mut s[at..at + n]))
+        };
+        let first = of_row(rows.start);
+        (rows.start + 1..rows.end).fold(first, |sum, r| combine(sum, of_row(r)))
+    };
+    let mut nothing = vec![(); layout.rows()];
+    sweep(&layout, fields, &mut nothing, &block, &combine)
+}
+
+/// Calls `f(row, its item)` for every x-row of a layout, in parallel.
+pub(crate) fn items<const D: usize, I: Send>(
+    layout: &Layout<D>,
+    items: &mut [I],
+    f: impl Fn(Row<'_, D>, &mut I) + Sync,
+) {
+    let each_row = |rows: Range<usize>, _, _: [&mut [Real]; 0], items: &mut [I]| {
+        rows.zip(items).for_each(|(r, item)| f(layout.row(r), item));
+    };
+    sweep(layout, [], items, &each_row, &|(), ()| ());
 }
 
 /// [`with_items`] without items.

@@ -8,7 +8,7 @@ use crate::Real;
 use crate::field::{Field, Pad};
 use crate::grid::{End, Ends};
 use crate::layout::Row;
-use crate::ops::{dot, lanes_sum, sum};
+use crate::ops::{is_all, lanes_sum};
 use crate::rows;
 
 /// The amount of `field - ambient` that enters (positive) or leaves (negative) through the ends of the box that prescribe a
@@ -213,7 +213,7 @@ const ROUNDING: f64 = 1e-7;
 
 /// Adds `missing`, a small part of the sum of `field - ambient`, of either sign, so that no new extrema appear:
 /// `a += lambda room`, where `room` is the way to the largest (smallest, if something must go) of the values beside. Returns
-/// what was added.
+/// what was added. `there` is the sum of the sizes of `field - ambient`: parts of it that are rounding are left alone.
 ///
 /// `volumes` weigh the sum, with ghosts: the part of each cell that is fluid; or, with `whole`, every cell that is fluid at all
 /// counts as a whole one. Cells that are solid are neither changed nor looked at. `spare` is overwritten.
@@ -221,17 +221,9 @@ pub fn settle<const D: usize>(
     field: &mut Field<D>,
     (volumes, whole): (Option<&Field<D>>, bool),
     ambient: Real,
-    missing: f64,
+    (missing, there): (f64, f64),
     spare: &mut Field<D>,
 ) -> f64 {
-    let there = rows::reduce(
-        field.layout(),
-        |row| {
-            let a = field.row(row);
-            lanes_sum(a.len(), |x| (a[x] - ambient).abs() as f64)
-        },
-        |a, b| a + b,
-    );
     if !missing.is_finite() || !there.is_finite() || missing.abs() <= ROUNDING * there {
         return 0.0;
     }
@@ -239,10 +231,19 @@ pub fn settle<const D: usize>(
     spare.relabel(field.at(), field.ends());
     let sign = if missing > 0.0 { 1.0 } else { -1.0 };
     let old = &*field;
-    spare.par_rows(|row, room| {
+    let find_room = |row: Row<'_, D>, [room]: [&mut [Real]; 1]| {
         let here = old.row(row);
         room.fill(0.0);
         let mut pads = [Pad::default(); 2];
+        // Most rows hold nothing, and have nothing beside them.
+        let mut empty = is_all(here, ambient);
+        for a in 0..D {
+            let [low, high] = &mut pads;
+            empty = empty && is_all(old.down(row, a, low), ambient) && is_all(old.up(row, a, high), ambient);
+        }
+        if empty {
+            return 0.0;
+        }
         for a in 0..D {
             for upper in [false, true] {
                 let [pad, other] = &mut pads;
@@ -266,15 +267,23 @@ pub fn settle<const D: usize>(
                 }
             }
         }
-    });
-    let room = volumes.filter(|_| !whole).map_or_else(|| sum(spare), |v| dot(v, spare));
+        match volumes.filter(|_| !whole) {
+            None => lanes_sum(room.len(), |x| room[x] as f64),
+            Some(v) => {
+                let v = v.row(row);
+                lanes_sum(room.len(), |x| v[x] as f64 * room[x] as f64)
+            }
+        }
+    };
+    let room = rows::for_each_and_reduce([&mut *spare], find_room, |a, b| a + b);
     // Half the way at most: what is left in the end is for the next step.
     let part = if room > 0.0 { (missing.abs() / room).min(0.5) } else { 0.0 };
     let step = (sign as f64 * part) as Real;
     let room_of = &*spare;
     field.par_rows(|row, a| {
-        for (a, room) in a.iter_mut().zip(room_of.row(row)) {
-            *a += step * room;
+        let room = room_of.row(row);
+        if !is_all(room, 0.0) {
+            a.iter_mut().zip(room).for_each(|(a, room)| *a += step * room);
         }
     });
     sign as f64 * part * room

@@ -12,8 +12,10 @@
 //! construction. Nothing goes where there is no room: beside solids, beyond the ends of the box, where no tile is. (Two
 //! layers of cells beside solids have none, so nothing passes through thin ones.)
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use super::extent::Extent;
 use super::pool::{Lent, Pool};
 use crate::Real;
 use crate::field::Field;
@@ -109,9 +111,10 @@ pub(super) fn exchange<const D: usize>(
     result: &mut Field<D>,
     rooms: [&mut Field<D>; 2],
     share: &mut Field<D>,
-    clipped: &Clipped,
+    (clipped, extent): (&Clipped, &Extent),
     pool: &Pool<Windows<D>>,
 ) {
+    let layout = &result.layout().clone();
     if !clipped.anywhere() {
         return;
     }
@@ -123,25 +126,31 @@ pub(super) fn exchange<const D: usize>(
         &*room
     });
     rows::for_each_run(&mut [share], windows(pool), |windows, row, out| {
-        if !clipped.here(row) {
-            return out[0].fill(0.0);
+        let around = extent.around(layout, row);
+        if around.is_empty() {
+            return;
         }
+        if !clipped.here(row) {
+            return out[0][around].fill(0.0);
+        }
+        extent.fill_rest_with(layout, row, 0.0, out[0]);
         if row.on_tiles() {
             windows.enter(row, 0, rules, [up, down].into_iter());
         }
-        isa.run(ShareRun { up, down, windows, row, out: out[0] });
+        isa.run(ShareRun { up, down, windows, row, cells: extent.inside(layout, row), out: out[0] });
     });
     share.relabel(At::Center, none);
     share.fill_halo_from_outside();
     let share = &*share;
     rows::for_each_run(&mut [result], windows(pool), |windows, row, out| {
-        if !clipped.near(row) {
+        let cells = extent.inside(layout, row);
+        if cells.is_empty() || !clipped.near(row) {
             return;
         }
         if row.on_tiles() {
             windows.enter(row, 0, rules, [share].into_iter());
         }
-        isa.run(TakeRun { up, down, share, windows, row, out: out[0] });
+        isa.run(TakeRun { up, down, share, windows, row, cells, out: out[0] });
     });
 }
 
@@ -159,17 +168,18 @@ struct ShareRun<'a, const D: usize> {
     down: &'a Field<D>,
     windows: &'a Windows<D>,
     row: Row<'a, D>,
+    cells: Range<usize>,
     out: &'a mut [Real],
 }
 
 impl<const D: usize> Kernel for ShareRun<'_, D> {
     #[inline(always)]
     fn run(self) {
-        let ShareRun { up, down, windows, row, out } = self;
+        let ShareRun { up, down, windows, row, cells, out } = self;
         // A share that fills every room it reaches is large enough; more could be infinite.
         const MOST: Real = 1e6;
         let mut sum = [0.0; CHUNK];
-        for chunk in chunks(row, out.len(), 0) {
+        for chunk in chunks(row, cells, 0) {
             let out = &mut out[chunk.x..][..chunk.len];
             out.fill(0.0);
             for (k, (room, sign)) in [(up, 1.0), (down, -1.0)].into_iter().enumerate() {
@@ -196,16 +206,17 @@ struct TakeRun<'a, const D: usize> {
     share: &'a Field<D>,
     windows: &'a Windows<D>,
     row: Row<'a, D>,
+    cells: Range<usize>,
     out: &'a mut [Real],
 }
 
 impl<const D: usize> Kernel for TakeRun<'_, D> {
     #[inline(always)]
     fn run(self) {
-        let TakeRun { up, down, share, windows, row, out } = self;
+        let TakeRun { up, down, share, windows, row, cells, out } = self;
         let (mut rise, mut fall) = ([0.0; CHUNK], [0.0; CHUNK]);
         let from = if row.on_tiles() { windows.corners(0) } else { share.corners() };
-        for chunk in chunks(row, out.len(), 0) {
+        for chunk in chunks(row, cells, 0) {
             around(from, row, chunk, &mut rise, |s| if s > 0.0 { s } else { 0.0 });
             around(from, row, chunk, &mut fall, |s| if s < 0.0 { -s } else { 0.0 });
             let (up, down) = (chunk.of(up.run(row)), chunk.of(down.run(row)));

@@ -7,10 +7,13 @@
 //! On tiles every tile is sampled through windows ([`Windows`]): dense copies of the tile and what lies around it. As
 //! points are given by displacements, a tile gives the same bits as a box.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use smallvec::SmallVec;
 
 use super::correct::{Corrected, compensate, correct};
 use super::exchange::{Clipped, exchange, no_room_outside};
+use super::extent::Extent;
 use super::pool::{Lent, Pool};
 use super::{Advection, Flow, cubic};
 use crate::Real;
@@ -23,11 +26,9 @@ use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lan
 use crate::sample::{chunks, flatten, gather, max, min, reach};
 use crate::trace::{Paths, Tracer, Work};
 
-/// Fields that are moved at once in a box, all with one look at the displacements: those that are not conserved, and those
-/// that are, which take twice as much scratch.
-const GROUP: [usize; 2] = [3, 2];
-
-/// Fields at one location that are moved at once on tiles, where the windows of more would not fit into the cache.
+/// Fields that are moved at once, with one look at the displacements: in a box, and on tiles, where the windows of more would not
+/// fit into the cache.
+const GROUP: usize = 3;
 const SMALL_GROUP: usize = 2;
 
 /// How many of the fields are moved at once.
@@ -39,7 +40,8 @@ fn group<const D: usize>(fields: &[&mut Field<D>], conserved: bool) -> usize {
         (false, true) => true,
         (false, false) => f.at() == first.at(),
     };
-    let most = if in_box { GROUP[conserved as usize] } else { SMALL_GROUP };
+    // What is conserved takes more scratch.
+    let most = if in_box && !conserved { GROUP } else { SMALL_GROUP };
     fields.iter().take(most).take_while(alike).count()
 }
 
@@ -52,6 +54,8 @@ pub struct MapScratch<const D: usize> {
     work: Vec<Field<D>>,
     reach: Vec<u8>,
     too_far: Option<f64>,
+    longest: Longest<D>,
+    extent: Extent,
     clipped: [Clipped; SMALL_GROUP],
     tracing: Pool<Work<D>>,
     sampling: Pool<Bench<D>>,
@@ -70,6 +74,8 @@ impl<const D: usize> MapScratch<D> {
             work: fields(Self::fields(scheme) - D * if scheme == Advection::MacCormack { 2 } else { 1 })?,
             reach: Vec::new(),
             too_far: None,
+            longest: Longest::default(),
+            extent: Extent::default(),
             clipped: Default::default(),
             tracing: Pool::default(),
             sampling: Pool::default(),
@@ -81,8 +87,8 @@ impl<const D: usize> MapScratch<D> {
     pub const fn fields(scheme: Advection) -> usize {
         match scheme {
             // What is conserved takes four for each field of a group, the others two.
-            Advection::MacCormack => 2 * D + 2 * GROUP[0] + 4 * GROUP[1],
-            Advection::SemiLagrangian | Advection::MonotoneCubic => D + GROUP[0] + GROUP[1],
+            Advection::MacCormack => 2 * D + 4 * SMALL_GROUP,
+            Advection::SemiLagrangian | Advection::MonotoneCubic => D + GROUP,
         }
     }
 
@@ -110,15 +116,16 @@ impl<const D: usize> MapScratch<D> {
 
     /// Finds where everything comes from.
     pub fn trace(&mut self, scheme: Advection, flow: Flow<D>, dt: f64) {
-        let Self { back, forth, reach: margins, too_far, tracing, .. } = self;
-        *too_far = trace_both(scheme, flow, dt, margins, tracing, back, forth);
+        let Self { back, forth, reach: margins, too_far, longest, tracing, .. } = self;
+        *too_far = trace_both(scheme, flow, dt, margins, tracing, longest, [back, forth]);
     }
 
     /// [`MapScratch::trace`] through the velocity that was left in the lent fields.
     pub fn trace_lent(&mut self, scheme: Advection, grid: &Grid<D>, tracer: Tracer, isa: Isa, dt: f64) {
-        let Self { back, forth, work, reach: margins, too_far, tracing, .. } = self;
+        let Self { back, forth, work, reach: margins, too_far, longest, tracing, .. } = self;
         let velocity = (&work[..D]).try_into().expect("as many as axes");
-        *too_far = trace_both(scheme, Flow { grid, velocity, tracer, isa }, dt, margins, tracing, back, forth);
+        let flow = Flow { grid, velocity, tracer, isa };
+        *too_far = trace_both(scheme, flow, dt, margins, tracing, longest, [back, forth]);
     }
 }
 
@@ -132,19 +139,21 @@ fn trace_both<const D: usize>(
     dt: f64,
     margins: &mut Vec<u8>,
     pool: &Pool<Work<D>>,
-    back: &mut [Field<D>],
-    forth: &mut [Field<D>],
+    longest: &mut Longest<D>,
+    [back, forth]: [&mut [Field<D>]; 2],
 ) -> Option<f64> {
+    longest.forget();
+    let far = &*longest;
     let forth_too = scheme == Advection::MacCormack && flow.tracer == Tracer::Rk2;
     let longest = if forth_too { FORTH as f64 } else { 1.0 };
     let too_far = reach(flow.velocity, (longest * dt.abs() / flow.grid.min_spacing()) as Real, margins);
     match (scheme, flow.tracer) {
-        (Advection::MacCormack, Tracer::Rk2) => trace(&flow, dt, margins, pool, back, forth),
+        (Advection::MacCormack, Tracer::Rk2) => trace(&flow, dt, margins, pool, far, [back, forth]),
         (Advection::MacCormack, _) => {
-            trace(&flow, dt, margins, pool, back, &mut []);
-            trace(&flow, -dt, margins, pool, forth, &mut []);
+            trace(&flow, dt, margins, pool, far, [back, &mut []]);
+            trace(&flow, -dt, margins, pool, far, [forth, &mut []]);
         }
-        _ => trace(&flow, dt, margins, pool, back, &mut []),
+        _ => trace(&flow, dt, margins, pool, far, [back, &mut []]),
     }
     too_far
 }
@@ -177,84 +186,102 @@ pub fn carry<const D: usize>(
     exact: Option<&Field<D>>,
     scratch: &mut MapScratch<D>,
 ) {
-    let (mut fields, mut conserved) = (fields, conserved);
-    while !fields.is_empty() || !conserved.is_empty() {
-        let in_box = fields.iter().chain(conserved.iter()).all(|f| f.layout().as_tiles().is_none());
-        let (now, later) = fields.split_at_mut(group(fields, false));
-        fields = later;
-        // On tiles either the ones or the others.
-        let count = if in_box || now.is_empty() { group(conserved, true) } else { 0 };
-        let (now_conserved, later) = conserved.split_at_mut(count);
-        conserved = later;
-        carry_group(scheme, isa, now, now_conserved, exact, scratch);
-    }
+    let mut in_groups = |mut fields: &mut [&mut Field<D>], conserved: bool| {
+        while !fields.is_empty() {
+            let (now, later) = fields.split_at_mut(group(fields, conserved));
+            fields = later;
+            carry_group(scheme, isa, now, conserved, exact, scratch);
+        }
+    };
+    in_groups(fields, false);
+    in_groups(conserved, true);
 }
 
 fn carry_group<const D: usize>(
     scheme: Advection,
     isa: Isa,
-    plain: &mut [&mut Field<D>],
-    conserved: &mut [&mut Field<D>],
+    fields: &mut [&mut Field<D>],
+    conserved: bool,
     exact: Option<&Field<D>>,
     scratch: &mut MapScratch<D>,
 ) {
-    let MapScratch { back, forth, work, reach: margins, clipped, sampling, exchanging, .. } = scratch;
-    let free = plain.len();
-    let mut fields: Group<D> = SmallVec::new();
-    fields.extend(plain.iter_mut().map(|f| &mut **f));
-    fields.extend(conserved.iter_mut().map(|f| &mut **f));
-    let fields = &mut fields[..];
+    let MapScratch { back, forth, work, reach: margins, longest, extent, clipped, sampling, exchanging, .. } = scratch;
     let count = fields.len();
-    let rules = [fields[0].rules(false), fields[count - 1].rules(true)];
-    let in_box = rules.map(|rules| rules.of_box(fields[0].cells()));
-    let [back, forth] = [back, forth].map(|d| Map { d, margins, free, rules, in_box, isa });
-    for (k, field) in fields.iter_mut().enumerate() {
-        if k < free { field.fill_halo() } else { field.fill_halo_from_outside() }
+    let rules = fields[0].rules(conserved);
+    let in_box = rules.of_box(fields[0].cells());
+    // What the limiter cuts off goes two cells far; cubics read a cell more on each side.
+    let reach: [usize; D] =
+        std::array::from_fn(|a| longest.reach(a).max(2) + (scheme == Advection::MonotoneCubic) as usize);
+    if conserved {
+        extent.set(fields, reach)
+    } else {
+        extent.set_everywhere()
     }
+    // Not a closure: what is to be computed changes in between.
+    macro_rules! map {
+        ($d:expr) => {
+            &Map { d: $d, margins, conserved, rules, in_box, isa, extent }
+        };
+    }
+    fields.iter_mut().for_each(|field| fill_halo(field, conserved));
     let (moved, work) = work.split_at_mut(count);
-    let sampler: Sampler<D> = if scheme == Advection::MonotoneCubic { cubic::gather_monotone } else { gather };
     label(moved, fields);
-    sample_all(&back, sampler, fields, moved, sampling);
-    if scheme == Advection::MacCormack {
-        finish(moved, free);
-        let (compensated, rooms) = work.split_at_mut(count);
-        label(compensated, fields);
-        compensate(&forth, fields, moved, exact, compensated, sampling);
-        finish(compensated, free);
-        let (rooms, clipped) = (&mut rooms[..2 * (count - free)], &mut clipped[..count - free]);
-        rooms.iter_mut().for_each(|room| room.relabel(At::Center, no_room_outside(fields[count - 1])));
-        clipped.iter_mut().for_each(|c| c.reset(fields[count - 1]));
-        correct(&back, fields, compensated, exact, Corrected { moved, rooms, clipped }, sampling);
-        for (k, clipped) in clipped.iter().enumerate() {
-            let rooms = rooms.get_disjoint_mut([k, count - free + k]).expect("two for each field");
-            exchange(isa, &mut moved[free + k], rooms, &mut compensated[free + k], clipped, exchanging);
+    match scheme {
+        Advection::MacCormack => {
+            let (compensated, rooms) = work.split_at_mut(count);
+            let exchanged = if conserved { count } else { 0 };
+            let (rooms, clipped) = (&mut rooms[..2 * exchanged], &mut clipped[..exchanged]);
+            sample_all(map!(back), gather, fields, moved, sampling);
+            finish(moved, conserved);
+            label(compensated, fields);
+            extent.follow(moved, reach);
+            compensate(map!(forth), fields, moved, exact, compensated, sampling);
+            finish(compensated, conserved);
+            extent.follow(compensated, reach);
+            rooms.iter_mut().for_each(|room| room.relabel(At::Center, no_room_outside(fields[0])));
+            clipped.iter_mut().for_each(|c| c.reset(fields[0]));
+            correct(map!(back), fields, compensated, exact, Corrected { moved, rooms, clipped }, sampling);
+            for (k, clipped) in clipped.iter().enumerate() {
+                let rooms = rooms.get_disjoint_mut([k, count + k]).expect("two for each field");
+                exchange(isa, &mut moved[k], rooms, &mut compensated[k], (clipped, extent), exchanging);
+            }
         }
+        Advection::SemiLagrangian => sample_all(map!(back), gather, fields, moved, sampling),
+        Advection::MonotoneCubic => sample_all(map!(back), cubic::gather_monotone, fields, moved, sampling),
     }
     for (field, result) in fields.iter_mut().zip(moved) {
-        field.swap_values(result);
-        field.finish_end_faces();
+        if extent.is_everywhere() {
+            field.swap_values(result);
+            field.finish_end_faces();
+        } else {
+            extent.copy(result, field);
+        }
     }
 }
 
 /// Fields that are moved at once.
-type Group<'a, const D: usize> = SmallVec<[&'a mut Field<D>; GROUP[0] + GROUP[1]]>;
+type Group<'a, const D: usize> = SmallVec<[&'a mut Field<D>; GROUP]>;
+
+fn fill_halo<const D: usize>(field: &mut Field<D>, conserved: bool) {
+    if conserved { field.fill_halo_from_outside() } else { field.fill_halo() }
+}
 
 /// Makes scratch what the fields are.
 fn label<const D: usize>(values: &mut [Field<D>], like: &[&mut Field<D>]) {
     values.iter_mut().zip(like).for_each(|(values, like)| values.relabel(like.at(), like.ends()));
 }
 
-/// Makes values that rows have left ready to be sampled; those from `free` on are conserved.
-fn finish<const D: usize>(values: &mut [Field<D>], free: usize) {
-    for (k, values) in values.iter_mut().enumerate() {
+/// Makes values that rows have left ready to be sampled.
+fn finish<const D: usize>(values: &mut [Field<D>], conserved: bool) {
+    for values in values {
         values.finish_end_faces();
-        if k < free { values.fill_halo() } else { values.fill_halo_from_outside() }
+        fill_halo(values, conserved);
     }
 }
 
-/// The rules for ghosts of fields, of which those from `free` on are conserved.
-pub(super) fn row_rules<const D: usize>(fields: &[Field<D>], free: usize) -> SmallVec<[RowRules; 12]> {
-    fields.iter().enumerate().map(|(k, f)| f.row_rules(k >= free)).collect()
+/// The rules for ghosts of fields.
+pub(super) fn row_rules<const D: usize>(fields: &[Field<D>], conserved: bool) -> SmallVec<[RowRules; 12]> {
+    fields.iter().map(|f| f.row_rules(conserved)).collect()
 }
 
 /// Leaves in `back` the displacements of all cell centres, and in `forth`, if there are fields, those the other way; ghosts
@@ -267,8 +294,8 @@ fn trace<const D: usize>(
     dt: f64,
     margins: &[u8],
     pool: &Pool<Work<D>>,
-    back: &mut [Field<D>],
-    forth: &mut [Field<D>],
+    longest: &Longest<D>,
+    [back, forth]: [&mut [Field<D>]; 2],
 ) {
     let paths = Paths::new(flow.velocity, flow.grid, dt, flow.tracer, flow.isa, margins);
     for (d, dt) in [(&mut *back, dt), (&mut *forth, -dt)] {
@@ -283,10 +310,16 @@ fn trace<const D: usize>(
         work.windows.leave();
         work
     };
-    rows::for_each_run_with_ghosts(&mut out, &rules, work, |work, row, out| {
-        paths.enter(row, work);
-        paths.isa.run(TraceRun { paths: &paths, work, row, out });
-    });
+    rows::for_each_run_with_ghosts(
+        &mut out,
+        &rules,
+        |_| true,
+        work,
+        |work, row, out| {
+            paths.enter(row, work);
+            paths.isa.run(TraceRun { paths: &paths, work, row, out, longest });
+        },
+    );
     out.iter_mut().for_each(|d| d.fill_halo());
 }
 
@@ -305,17 +338,19 @@ struct TraceRun<'a, 'o, const D: usize> {
     work: &'a mut Work<D>,
     row: Row<'a, D>,
     out: &'a mut [&'o mut [Real]],
+    longest: &'a Longest<D>,
 }
 
 impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
     #[inline(always)]
     fn run(self) {
-        let TraceRun { paths, work, row, out } = self;
-        for chunk in chunks(row, out[0].len(), work.windows.margin) {
+        let TraceRun { paths, work, row, out, longest: far } = self;
+        for chunk in chunks(row, 0..out[0].len(), work.windows.margin) {
             paths.displacement(row, chunk, work);
             let (back, forth) = out.split_at_mut(D);
             for a in 0..D {
                 chunk.store(&work.d[a], back[a]);
+                far.note(a, chunk.of(back[a]));
             }
             if forth.is_empty() {
                 continue;
@@ -333,8 +368,38 @@ impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
                     let most = max(d[l].abs(), start[l].abs()) + (FORTH - 1.0) * longest[l];
                     forth[l] = min(max(d[l] - 2.0 * start[l], -most), most);
                 }
+                far.note(a, forth);
             }
         }
+    }
+}
+
+/// The longest displacement along each axis, either way, in cells.
+#[derive(Debug)]
+struct Longest<const D: usize>([AtomicU32; D]);
+
+impl<const D: usize> Default for Longest<D> {
+    fn default() -> Self {
+        Longest(std::array::from_fn(|_| AtomicU32::new(0)))
+    }
+}
+
+impl<const D: usize> Longest<D> {
+    fn forget(&mut self) {
+        self.0.iter_mut().for_each(|most| *most.get_mut() = 0);
+    }
+
+    #[inline(always)]
+    fn note(&self, a: usize, d: &[Real]) {
+        // Without their signs, bits are ordered like numbers, and what is not a number comes last.
+        let most = d.iter().fold(0, |most, d| (d.to_bits() & !(1 << 31)).max(most));
+        self.0[a].fetch_max(most, Relaxed);
+    }
+
+    /// How far from a cell along an axis the values lie that one sample may read.
+    fn reach(&self, a: usize) -> usize {
+        let most = Real::from_bits(self.0[a].load(Relaxed));
+        if most < 1e6 { most.ceil() as usize + 1 } else { usize::MAX >> 4 }
     }
 }
 
@@ -342,12 +407,13 @@ impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
 pub(super) struct Map<'a, const D: usize> {
     d: &'a [Field<D>],
     margins: &'a [u8],
-    /// Fields from this one on are conserved.
-    pub free: usize,
-    /// For those that are not, and for those that are.
-    rules: [Rules<D>; 2],
-    in_box: [[AxisRule; D]; 2],
+    pub conserved: bool,
+    /// For points that leave the window of a tile, and for those that leave the box.
+    pub rules: Rules<D>,
+    in_box: [AxisRule; D],
     pub isa: Isa,
+    /// What is to be computed.
+    pub extent: &'a Extent,
 }
 
 /// What sampling one chunk works in.
@@ -374,32 +440,33 @@ impl<const D: usize> Map<'_, D> {
         row.tile().map_or(0, |t| self.margins[t])
     }
 
-    /// What the points of the `k`-th field depend on: its location, and whether it is conserved, if that matters.
-    #[inline(always)]
-    pub fn kind(&self, k: usize, field: &Field<D>) -> (At, bool) {
-        (field.at(), k >= self.free && self.in_box[0] != self.in_box[1])
-    }
-
-    /// The rules in the windows of tiles, whose fields are all conserved or all not.
-    pub fn tile_rules(&self) -> Rules<D> {
-        self.rules[(self.free == 0) as usize]
-    }
-
-    /// Leaves in the bench the places and fractions of the points of a chunk for one kind of field, and where one met a boundary.
-    #[inline(always)]
-    pub fn locate(
+    /// Calls `f` for every run of which something is to be computed; what is read around it becomes what the fields are
+    /// elsewhere, and 0 in those behind the fields of the map.
+    pub fn for_each_run(
         &self,
-        (at, conserved): (At, bool),
-        (row, chunk): (Row<'_, D>, Chunk<D>),
-        layout: &Layout<D>,
-        bench: &mut Bench<D>,
+        fields: &mut [&mut Field<D>],
+        rules: &[RowRules],
+        pool: &Pool<Bench<D>>,
+        f: impl Fn(&mut Bench<D>, Row<'_, D>, &mut [&mut [Real]]) + Sync,
     ) {
+        let layout = &fields[0].layout().clone();
+        let wanted = |row: Row<'_, D>| !self.extent.around(layout, row).is_empty();
+        rows::for_each_run_with_ghosts(fields, rules, wanted, bench(pool), |bench, row, out| {
+            out.iter_mut().enumerate().for_each(|(k, run)| self.extent.fill_rest(layout, row, k, run));
+            if !self.extent.inside(layout, row).is_empty() {
+                f(bench, row, out);
+            }
+        });
+    }
+
+    /// Leaves in the bench the places and fractions of the points of a chunk for fields at one location, and where one met a boundary.
+    #[inline(always)]
+    pub fn locate(&self, at: At, (row, chunk): (Row<'_, D>, Chunk<D>), layout: &Layout<D>, bench: &mut Bench<D>) {
         let Bench { d, axis, places, windows } = bench;
         for a in 0..D {
             self.displacement(a, at, row, chunk, &mut d[a]);
         }
-        let (rules, layout) =
-            if row.on_tiles() { (&windows.rules, &windows.layout) } else { (&self.in_box[conserved as usize], layout) };
+        let (rules, layout) = if row.on_tiles() { (&windows.rules, &windows.layout) } else { (&self.in_box, layout) };
         for a in 0..D {
             let points = if at.on_lower_side(a) { Points::FaceToFace } else { Points::CenterToCenter };
             rules[a].locate(a, chunk, &d[a], points, &mut axis[a]);
@@ -453,11 +520,11 @@ fn sample_all<const D: usize>(
     out: &mut [Field<D>],
     pool: &Pool<Bench<D>>,
 ) {
-    let rules = row_rules(out, map.free);
+    let rules = row_rules(out, map.conserved);
     let mut refs: Group<D> = out.iter_mut().collect();
-    rows::for_each_run_with_ghosts(&mut refs, &rules, bench(pool), |bench, row, out| {
+    map.for_each_run(&mut refs, &rules, pool, |bench, row, out| {
         if row.on_tiles() {
-            bench.windows.enter(row, map.margin(row), map.tile_rules(), fields.iter().map(|f| &**f));
+            bench.windows.enter(row, map.margin(row), map.rules, fields.iter().map(|f| &**f));
         }
         map.isa.run(SampleRun { map, sampler, fields, bench, row, out });
     });
@@ -477,13 +544,12 @@ impl<const D: usize> Kernel for SampleRun<'_, '_, '_, D> {
     fn run(self) {
         let SampleRun { map, sampler, fields, bench, row, out } = self;
         let mut value = [0.0; CHUNK];
-        for chunk in chunks(row, out[0].len(), bench.windows.margin) {
+        for chunk in chunks(row, map.extent.inside(fields[0].layout(), row), bench.windows.margin) {
             let mut located = None;
             for (k, out) in out.iter_mut().enumerate() {
-                let kind = map.kind(k, fields[k]);
-                if located != Some(kind) {
-                    located = Some(kind);
-                    map.locate(kind, (row, chunk), fields[0].layout(), bench);
+                if located != Some(fields[k].at()) {
+                    located = Some(fields[k].at());
+                    map.locate(fields[k].at(), (row, chunk), fields[0].layout(), bench);
                 }
                 let from = if row.on_tiles() { bench.windows.corners(k) } else { fields[k].corners() };
                 sampler(map.isa, from, &bench.places, bench.axis.each_ref().map(|a| &a.frac), &mut value);

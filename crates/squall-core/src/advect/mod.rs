@@ -18,6 +18,7 @@ mod account;
 mod correct;
 mod cubic;
 mod exchange;
+mod extent;
 pub mod hyperbolic;
 mod mapped;
 mod pool;

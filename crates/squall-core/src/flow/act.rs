@@ -204,7 +204,7 @@ pub fn center<const D: usize>(faces: &mut VectorField<D>, centered: &mut VectorF
         centered[a].relabel(At::Center, faces[a].ends());
     }
     let faces = &*faces;
-    rows::for_each(centered.each_mut(), |row, out| {
+    rows::for_each_with_ghosts(centered.each_mut(), |row, out| {
         let mut pad = Pad::default();
         let next = above(faces, row, &mut pad);
         for (a, out) in out.into_iter().enumerate() {

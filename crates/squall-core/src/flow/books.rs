@@ -190,17 +190,17 @@ impl Books {
             };
             let beside = if grown == 0.0 { 0.0 } else { solids.map_or(0.0, |o| o.mean_beside(&s.field, s.ambient)) };
             let by_solids = beside * grown * volume;
-            let now = amount(&s.field, s.ambient, weighing) * volume;
+            let [now, there] = amount(&s.field, s.ambient, weighing);
+            let now = now * volume;
             account.sides += self.sides[i];
             account.solids += by_solids;
             account.emitted += self.swelled[i];
             let missing = *before + self.sides[i] + by_solids + self.swelled[i] - now;
             *before = now;
             let volumes = (solids.map(|o| o.volume()), self.whole_cells);
-            if settle(&mut s.field, volumes, s.ambient, missing / volume, spare) != 0.0 {
-                *before = amount(&s.field, s.ambient, weighing) * volume;
-                account.corrected += *before - now;
-            }
+            let added = settle(&mut s.field, volumes, s.ambient, (missing / volume, there), spare) * volume;
+            *before += added;
+            account.corrected += added;
         }
         self.look_for_lost("advection");
     }
@@ -219,7 +219,8 @@ impl Books {
         let (Some(account), Some(before)) = (self.ledger.substances.get_mut(i), self.amounts.get_mut(i)) else {
             return;
         };
-        let now = amount(&s.field, s.ambient, weighing) * volume;
+        let [now, there] = amount(&s.field, s.ambient, weighing);
+        let now = now * volume;
         let Some(solids) = weighing else {
             account.sides += now - *before;
             *before = now;
@@ -228,10 +229,10 @@ impl Books {
         let missing = *before + sides * volume - now;
         account.sides += sides * volume;
         *before = now;
-        if settle(&mut s.field, (Some(solids.volume()), false), s.ambient, missing / volume, spare) != 0.0 {
-            *before = amount(&s.field, s.ambient, weighing) * volume;
-            account.corrected += *before - now;
-        }
+        let volumes = (Some(solids.volume()), false);
+        let added = settle(&mut s.field, volumes, s.ambient, (missing / volume, there), spare) * volume;
+        *before += added;
+        account.corrected += added;
     }
 
     /// The sum over all cells of what the projection left, in 1/s, and what swells.
@@ -329,20 +330,14 @@ fn extend(range: &mut [f64; 2], by: [f64; 2]) {
 }
 
 fn amounts<const D: usize>(grid: &Grid<D>, substances: &[Substance<D>], solids: Option<&Solids<D>>) -> Each<f64> {
-    let of = |s: &Substance<D>| amount(&s.field, s.ambient, solids) * grid.cell_volume();
+    let of = |s: &Substance<D>| amount(&s.field, s.ambient, solids)[0] * grid.cell_volume();
     substances.iter().map(of).collect()
 }
 
-/// The sum over the fluid of what exceeds the ambient value, in cells.
-fn amount<const D: usize>(field: &Field<D>, ambient: Real, solids: Option<&Solids<D>>) -> f64 {
-    let of_row = |row: Row<'_, D>| {
-        let a = field.row(row);
-        match solids.and_then(|s| s.volumes_near(row)) {
-            None => ops::lanes_sum(a.len(), |i| (a[i] - ambient) as f64),
-            Some(v) => ops::lanes_sum(a.len(), |i| v[i] as f64 * (a[i] - ambient) as f64),
-        }
-    };
-    rows::reduce(field.layout(), of_row, |x, y| x + y)
+/// The sums over the fluid of what exceeds the ambient value, and of its sizes, in cells.
+fn amount<const D: usize>(field: &Field<D>, ambient: Real, solids: Option<&Solids<D>>) -> [f64; 2] {
+    let Survey { amount, present, .. } = Survey::of(field, ambient, solids);
+    [amount, present]
 }
 
 /// How many places of a path are looked at for fluid that swells there.
@@ -469,6 +464,8 @@ impl Survey {
             let a = field.row(row);
             let volumes = solids.and_then(|s| s.volumes_near(row));
             match volumes {
+                // Most rows hold nothing.
+                None if ops::is_all(a, ambient) => (0.0, 0.0, [ambient; 2]),
                 None => survey_row(a.len(), |i| (a[i], 1.0), ambient),
                 Some(v) => survey_row(a.len(), |i| (a[i], v[i]), ambient),
             }

@@ -10,7 +10,7 @@ use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::force::Substance;
 use crate::grid::{At, Ends};
 use crate::layout::tile_width;
-use crate::ops;
+use crate::ops::{self, Sums};
 use crate::project::Projected;
 use crate::report::{SolveReport, Stage, StepReport, Timings};
 use crate::sample::furthest;
@@ -154,7 +154,8 @@ impl<const D: usize> Flow<D> {
 
     /// Kinetic energy per unit mass density, integrated over the cells.
     pub fn energy(&self) -> f64 {
-        0.5 * self.velocity.iter().map(|u| ops::dot(u, u)).sum::<f64>() * self.grid.cell_volume()
+        let squares = self.velocity.iter().map(|u| Sums::of(self.options.isa, u).squares).sum::<f64>();
+        0.5 * squares * self.grid.cell_volume()
     }
 
     /// The integral of each substance over all cells, in excess of its ambient value.

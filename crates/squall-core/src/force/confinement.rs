@@ -84,7 +84,7 @@ impl<const D: usize> Force<D> for Confinement<D> {
         // All pushes of a step together: |f| step <= h / (4 step).
         let most = (0.25 * h / now.step * (now.dt / now.step)) as Real;
         let (size, omega) = (&*size, &*omega);
-        rows::for_each(u.each_mut(), |row, u| {
+        rows::for_each_with_ghosts(u.each_mut(), |row, u| {
             let Some(inside) = surrounded(grid, row, u[0].len()) else { return };
             let mut pads = [Pad::default(); 2];
             let [low, high] = &mut pads;

@@ -151,7 +151,7 @@ impl<const D: usize> Force<D> for Uniform<D> {
     fn apply(&mut self, _: &Grid<D>, now: Moment, u: &mut VectorField<D>, _: &[Substance<D>]) {
         for a in (0..D).filter(|&a| self.0[a] != 0.0) {
             let add = (now.dt * self.0[a] as f64) as Real;
-            u[a].par_rows(|_, u| u.iter_mut().for_each(|u| *u += add));
+            u[a].par_rows_and_ghosts(|_, u| u.iter_mut().for_each(|u| *u += add));
         }
     }
 
@@ -192,7 +192,7 @@ impl<const D: usize> Force<D> for Buoyancy {
     fn apply(&mut self, _: &Grid<D>, now: Moment, u: &mut VectorField<D>, substances: &[Substance<D>]) {
         let a = &substances[self.substance].field;
         let (k, ambient) = ((now.dt * self.strength as f64) as Real, self.ambient);
-        u[1].par_rows(|row, up| {
+        u[1].par_rows_and_ghosts(|row, up| {
             for (up, a) in up.iter_mut().zip(a.row(row)) {
                 *up += k * (a - ambient);
             }
@@ -234,7 +234,7 @@ impl<const D: usize> Force<D> for Wind<D> {
         let keep = libm::exp(-now.dt * self.rate as f64) as Real;
         for a in 0..D {
             let wind = self.velocity[a];
-            u[a].par_rows(|_, u| u.iter_mut().for_each(|u| *u = wind + keep * (*u - wind)));
+            u[a].par_rows_and_ghosts(|_, u| u.iter_mut().for_each(|u| *u = wind + keep * (*u - wind)));
         }
     }
 }
@@ -261,7 +261,7 @@ impl<const D: usize> Force<D> for Swirl<D> {
     fn apply(&mut self, grid: &Grid<D>, now: Moment, u: &mut VectorField<D>, _: &[Substance<D>]) {
         let Swirl { center, radius, axis, around, outward } = *self;
         let (around, outward) = (now.dt as Real * around, now.dt as Real * outward);
-        rows::for_each(u.each_mut(), |row, u| {
+        rows::for_each_with_ghosts(u.each_mut(), |row, u| {
             let first = grid.position(At::Center, row.index);
             let mut r: [Real; 3] = each(|a| if a < D { ((first[a] - center[a]) / radius) as Real } else { 0.0 });
             // Nothing is left of the bell REACH radii away.
@@ -304,7 +304,7 @@ impl<const D: usize> Force<D> for Noise<D> {
         self.field.move_to(now.time);
         let k = (now.dt * self.strength as f64) as Real;
         let (xi, amount) = (&self.field, self.substance.map(|s| &substances[s].field));
-        rows::for_each(u.each_mut(), |row, u| match amount.map(|amount| amount.row(row)) {
+        rows::for_each_with_ghosts(u.each_mut(), |row, u| match amount.map(|amount| amount.row(row)) {
             Some(amount) => xi.add_rows(row, |x| k * amount[x], u),
             None => xi.add_rows(row, |_| k, u),
         });

@@ -141,7 +141,7 @@ impl<const D: usize> Rod<D> {
             if grid.axes[a] == Axis::Periodic { d - (d / size[a]).round() * size[a] } else { d }
         };
         let reach = REACH * radius;
-        rows::for_each(u.each_mut(), |row, u| {
+        rows::for_each_with_ghosts(u.each_mut(), |row, u| {
             let first = grid.position(At::Center, row.index);
             let across: f64 = (1..D).map(|a| offset(first[a], a).powi(2)).sum();
             if across > reach * reach {

@@ -14,9 +14,10 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::flow::{Flow, Moved, show, vector};
 use crate::grid::{At, Grid};
 use crate::looped::Carries;
-use crate::ops;
+use crate::ops::{Sums, each};
 use crate::project::{Projected, subtract_centered_gradient};
 use crate::report::{Stage, StepReport};
+use crate::sample::{Isa, Kernel};
 use crate::sim::{StateVisitor, StepError};
 use crate::snapshot::Snapshot;
 
@@ -214,7 +215,7 @@ impl<const D: usize> StableFluids<D> {
         }
         if what != Moved::Substances && self.filter > 0.0 {
             for u in &mut self.velocity {
-                remove_shortest_waves(u, self.filter, &mut self.flow.scratch.lend()[0]);
+                remove_shortest_waves(self.flow.options.isa, u, self.filter, &mut self.flow.scratch.lend()[0]);
             }
         }
     }
@@ -256,26 +257,44 @@ impl<const D: usize> StableFluids<D> {
 
     /// Kinetic energy per unit mass density, integrated over the box.
     pub fn energy(&self) -> f64 {
-        0.5 * self.velocity.iter().map(|u| ops::dot(u, u)).sum::<f64>() * self.flow.grid.cell_volume()
+        let squares = self.velocity.iter().map(|u| Sums::of(self.flow.options.isa, u).squares).sum::<f64>();
+        0.5 * squares * self.flow.grid.cell_volume()
     }
 }
 
 /// `u -= (c / 16) sum over axes of (u[-2] - 4 u[-1] + 6 u[0] - 4 u[+1] + u[+2])`.
-fn remove_shortest_waves<const D: usize>(u: &mut Field<D>, c: Real, scratch: &mut Field<D>) {
-    let k = c / 16.0;
+fn remove_shortest_waves<const D: usize>(isa: Isa, u: &mut Field<D>, c: Real, scratch: &mut Field<D>) {
     u.fill_halo();
     let old = &*u;
-    scratch.par_rows(|row, out| {
-        let here = old.row(row);
-        out.copy_from_slice(here);
-        for a in 0..D {
-            let [d2, d1, u1, u2] = [-2, -1, 1, 2].map(|by| old.row(row.shifted(a, by)));
-            for x in 0..out.len() {
-                out[x] -= k * ((d2[x] + u2[x]) - 4.0 * (d1[x] + u1[x]) + 6.0 * here[x]);
-            }
-        }
+    scratch.relabel(old.at(), old.ends());
+    scratch.par_rows_and_ghosts(|row, out| {
+        let beside: [_; D] = each(|a| [-2, -1, 1, 2].map(|by| old.row(row.shifted(a, by))));
+        isa.run(Smoothed { k: c / 16.0, here: old.row(row), beside, out });
     });
     u.swap_values(scratch);
+}
+
+struct Smoothed<'a, const D: usize> {
+    k: Real,
+    here: &'a [Real],
+    beside: [[&'a [Real]; 4]; D],
+    out: &'a mut [Real],
+}
+
+impl<const D: usize> Kernel for Smoothed<'_, D> {
+    #[inline(always)]
+    fn run(self) {
+        let Smoothed { k, here, beside, out } = self;
+        let n = out.len();
+        let (here, beside) = (&here[..n], beside.map(|rows| rows.map(|row| &row[..n])));
+        for x in 0..n {
+            let mut sum = here[x];
+            for [d2, d1, u1, u2] in beside {
+                sum -= k * ((d2[x] + u2[x]) - 4.0 * (d1[x] + u1[x]) + 6.0 * here[x]);
+            }
+            out[x] = sum;
+        }
+    }
 }
 
 impl<const D: usize> Model<D> for StableFluids<D> {

@@ -139,6 +139,7 @@ fn blend<const D: usize>(mut line: [Real; MAX_LINES], frac: [&Lanes; D], l: usiz
 }
 
 /// `out[l]` = the field at the `l`-th point, `frac` of the way from its low corner to the next along each axis.
+#[inline(always)]
 pub(crate) fn gather<const D: usize>(isa: Isa, from: Corners<D>, places: &Places, frac: [&Lanes; D], out: &mut Lanes) {
     from.check(places);
     match isa {
@@ -162,6 +163,7 @@ pub(crate) fn gather<const D: usize>(isa: Isa, from: Corners<D>, places: &Places
 }
 
 /// `value[l]` = the field at the `l`-th point, and `lo[l]`, `hi[l]` = the range of the corners of another field around it.
+#[inline(always)]
 pub(crate) fn gather_within<const D: usize>(
     isa: Isa,
     [from, bounds]: [Corners<D>; 2],

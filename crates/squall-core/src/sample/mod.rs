@@ -72,20 +72,26 @@ impl<const D: usize> Chunk<D> {
     }
 }
 
-/// The chunks of the run that begins with `row`. On tiles, indices are those of a window with this margin.
-pub(crate) fn chunks<const D: usize>(row: Row<'_, D>, run: usize, margin: i32) -> impl Iterator<Item = Chunk<D>> {
+/// The chunks of some cells of the run that begins with `row`; on tiles of all its cells, and with indices of a window with this
+/// margin.
+pub(crate) fn chunks<const D: usize>(
+    row: Row<'_, D>,
+    cells: std::ops::Range<usize>,
+    margin: i32,
+) -> impl Iterator<Item = Chunk<D>> {
     let (mut first, mut row_bits) = (row.index.map(|i| i as i32), CHUNK.ilog2());
     if row.on_tiles() {
         let width = tile_width::<D>();
         first = first.map(|i| margin + (i & (width as i32 - 1)));
         row_bits = width.ilog2();
     }
-    (0..run).step_by(CHUNK).map(move |x| {
+    let end = cells.end;
+    cells.step_by(CHUNK).map(move |x| {
         let mut first = first;
         if row_bits == CHUNK.ilog2() {
             first[0] = x as i32;
         }
-        let len = (run - x).min(CHUNK);
+        let len = (end - x).min(CHUNK);
         Chunk { first, x, len, lanes: len.next_multiple_of(8), row_bits }
     })
 }

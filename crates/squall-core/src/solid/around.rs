@@ -14,6 +14,7 @@ use super::{Boundary, Solids};
 use crate::Real;
 use crate::field::{Field, Pad, VectorField};
 use crate::grid::{At, Grid};
+use crate::halo::{Closed, subtract_gradient_around};
 use crate::layout::Row;
 use crate::ops::{above, each, max_abs};
 use crate::project::Projected;
@@ -84,11 +85,10 @@ pub fn project_around<const D: usize>(
     divergence_around(u, solids, grid.spacing, scratch);
     let solve = solve(scratch, q);
     q.fill_halo();
-    for a in 0..D {
-        let near = |row: Row<'_, D>| solids.is_near(row);
-        u[a].subtract_open_gradient(q, (a, grid.spacing[a]), &solids.open[a], &solids.velocity[a], near);
-        u[a].fill_halo();
-    }
+    let near = |row: Row<'_, D>| solids.is_near(row);
+    let closed = Closed { open: &solids.open, solid: Some(&solids.velocity), near };
+    subtract_gradient_around(u, q, grid.spacing, Some(closed));
+    u.iter_mut().for_each(|u| u.fill_halo());
     divergence_around(u, solids, grid.spacing, scratch);
     let max_divergence = max_abs(scratch) as f64;
     solids.constrain(grid, u);

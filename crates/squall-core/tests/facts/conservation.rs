@@ -386,7 +386,7 @@ fn a_remainder_is_put_back_without_new_extrema_on_any_layout() {
                 let mut spare = Field::like(&a).expect("memory");
                 let run = |threads: usize, a: &mut Field<2>, spare: &mut Field<2>| {
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-                    pool.install(|| settle(a, (volumes, false), 0.0, part * before, spare))
+                    pool.install(|| settle(a, (volumes, false), 0.0, (part * before, before), spare))
                 };
                 let mut again = a.clone();
                 let added = run(1, &mut a, &mut spare);
@@ -413,6 +413,6 @@ fn a_remainder_is_put_back_without_new_extrema_on_any_layout() {
     flat.fill(0.3);
     flat.relabel(At::Center, [Ends::Unbounded(0.3); 2]);
     let mut spare = Field::like(&flat).expect("memory");
-    assert_eq!(settle(&mut flat, (None, false), 0.0, 5.0, &mut spare), 0.0);
+    assert_eq!(settle(&mut flat, (None, false), 0.0, (5.0, 5.0), &mut spare), 0.0);
     assert!(values(&flat).iter().all(|&v| v == 0.3), "a constant has no room");
 }

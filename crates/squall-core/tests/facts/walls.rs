@@ -5,7 +5,7 @@ use squall_core::force::{Buoyancy, Emitter, Supply};
 use squall_core::layout::tile_width;
 use squall_core::model::Splitting;
 use squall_core::model::smoke::{Options, Smoke};
-use squall_core::ops::divergence;
+use squall_core::ops::{divergence, subtract_gradient};
 use squall_core::poisson::{Multigrid, PoissonSolver};
 use squall_core::sample::Isa;
 use squall_core::shape::Sphere;
@@ -103,8 +103,8 @@ fn operators_are_the_same<const D: usize>() {
             let mut u: VectorField<D> = std::array::from_fn(|c| field(layout, &grid, At::Face(c), c));
             let mut q = Field::on(layout, At::Center, grid.pressure_ends()).unwrap();
             q.set_from(&grid, |p| value(p, 9));
+            subtract_gradient(&mut u, &q, grid.spacing);
             for c in 0..D {
-                u[c].subtract_face_gradient(&q, c, grid.spacing[c]);
                 u[c].set_end_faces();
                 u[c].slow_what_enters(&grid, 0.1);
                 u[c].fill_halo();
