@@ -205,6 +205,8 @@ table! {
         drive: Dial,
         /// How strongly it is gathered where its targets are: a number, keyframes, or "auto"; for the model "target_smoke". Default "auto".
         gathering: Dial,
+        /// How strongly drive and gathering bring smoke to where it is missing; 0: not at all, as in the paper; for the model "target_smoke". Default 1.
+        levelling: f64,
         /// How the amounts of smoke and target are made equal; for the model "target_smoke". Default "mass".
         r#match: Matching,
     }
