@@ -248,7 +248,7 @@ impl<const D: usize> Carries for TargetSmoke<D> {
         let cfl = self.flow.begin(dt)?;
         self.advect_smoke(self.flow.time(), dt)?;
         self.flow.advect_texture(dt);
-        self.flow.emit_at(sources, dt);
+        self.flow.emit_at(sources, dt)?;
         let done = self.flow.not_projected();
         Ok(StepReport { cfl, splitting: "recorded", ..self.flow.finish(dt, done)? })
     }

@@ -177,8 +177,6 @@ table! {
         confinement: f64,
         /// Velocity of the air around, m/s. Default at rest.
         wind: Vec<Spanned<f64>>,
-        /// How fast the edge of an unbounded grid takes the velocity of the wind, 1/s. Default 1.
-        wind_rate: f64,
         /// Cells of clean air kept around the smoke where the grid follows it. Default 3.
         buffer: u64,
     }
@@ -448,6 +446,10 @@ pub(crate) fn often_meant(place: &str, key: &str) -> Option<String> {
         ("boundary", "bottom" | "top") => "write y = { lo = \"slip\", hi = \"open\" }: lo is the bottom, hi the top",
         ("boundary", "inflow" | "moving") => {
             "say at which end: { lo = { inflow = [0.0, 0.5] }, hi = \"open\" }, or { hi = { moving = [1.0, 0.0] } }"
+        }
+        ("smoke", "wind_rate") => {
+            "it was removed, as it had no effect: the air at the edge of an unbounded grid moves as `wind` and the smoke inside \
+             make it. Leave it out"
         }
         ("time", "duration" | "seconds") => "give the number of `frames`: seconds times `fps`",
         ("", "substances") => "write one table per substance: [substance.density]",
