@@ -161,6 +161,8 @@ pub struct Flow<const D: usize> {
     viscous: SolveReport,
     /// How much fluid appears, per volume and second; if any ever does.
     swelling: Option<Field<D>>,
+    /// The sum of that in the last step.
+    swelled: f64,
     pub(crate) obstacles: Option<Obstacles<D>>,
     /// The tiles, where the grid follows the fluid.
     following: Option<Following<D>>,
@@ -208,6 +210,7 @@ impl<const D: usize> Flow<D> {
             viscous: SolveReport::NONE,
             following: Following::new(&layout, &grid)?,
             swelling: None,
+            swelled: 0.0,
             obstacles: None,
             books: Books::default(),
             refine_above: f64::INFINITY,

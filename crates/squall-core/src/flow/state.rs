@@ -285,6 +285,7 @@ impl<const D: usize> Flow<D> {
         visitor.real("max_speed", &mut self.max_speed);
         visitor.real("acceleration", &mut self.acceleration);
         visitor.real("before_by", &mut self.before_by);
+        visitor.real("swelled", &mut self.swelled);
         let mut started = u64::from(self.started);
         visitor.integer("started", &mut started);
         self.started = started != 0;
