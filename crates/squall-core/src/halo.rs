@@ -263,6 +263,18 @@ impl<const D: usize> Field<D> {
         });
     }
 
+    /// The place of a value among those that [`Field::for_each_last`] goes through, if there is one that is wanted.
+    pub(crate) fn find_last(&self, wanted: impl Fn(Real) -> bool) -> Option<[isize; D]> {
+        let mut found = None;
+        each_last(self.layout(), self.at(), |index| {
+            let there = (0..D).all(|a| index[a] < self.layout().end(a) || self.has_last_faces(a, |_| true));
+            if found.is_none() && there && wanted(self.get_signed(index)) {
+                found = Some(index);
+            }
+        });
+        found
+    }
+
     /// Whether the far end of an axis is one of a certain kind, not joined and not missing.
     fn has_last_faces(&self, a: usize, kind: impl Fn(End) -> bool) -> bool {
         self.ends()[a].pair().is_some_and(|[_, hi]| !matches!(hi, End::Outside(_)) && kind(hi))

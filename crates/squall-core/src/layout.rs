@@ -596,10 +596,10 @@ impl<'a, const D: usize> Walk<'a, D> {
 }
 
 /// Coordinates of tiles lie within this far of zero: 2^20 tiles are 16 million cells.
-const REACH: i64 = 1 << 20;
+pub(crate) const REACH: i64 = 1 << 20;
 
 /// What tiles are sorted by: z, then y, then x, so that the order does not depend on where they are. Tiles further than
-/// `REACH` away share the key of the last one within; the fluid has left the world there.
+/// `REACH` away share the key of the last one within: who makes tiles refuses them before.
 fn key<const D: usize>(coords: [i32; D]) -> u64 {
     let place = |a: usize| ((coords[a] as i64).clamp(-REACH, REACH - 1) + REACH) as u64;
     (0..D).rev().fold(0, |key, a| key << 21 | place(a))

@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::field::{Field, OutOfMemory};
+use crate::layout::Row;
 use crate::looped::{Preparation, Seam};
 use crate::model::target::Metrics;
 use crate::parameter::{Parameter, ParameterError, Value};
@@ -147,6 +148,18 @@ pub enum StepError {
         /// Cells that can be travelled in one step.
         limit: f64,
     },
+    /// The fluid went too far away.
+    #[error(
+        "the fluid reaches cell {cell:?} at t = {time} s: an unbounded grid ends {limit} cells away from where it began"
+    )]
+    TooFar {
+        /// Where, one index per axis.
+        cell: Vec<isize>,
+        /// When, in seconds.
+        time: f64,
+        /// The furthest cell that there can be.
+        limit: isize,
+    },
     /// There is no memory for the fields.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
@@ -190,19 +203,24 @@ impl<const D: usize> Field<D> {
     /// An error that names the first cell whose value is not finite.
     pub(crate) fn find_not_finite(&self, name: &str, clock: &Clock, stage: &'static str) -> Result<(), NotFinite> {
         let layout = self.layout();
-        for row in (0..layout.rows()).map(|r| layout.row(r)) {
-            if let Some(x) = self.row(row).iter().position(|v| !v.is_finite()) {
-                let mut cell = row.index.to_vec();
-                cell[0] += x as isize;
-                return Err(NotFinite {
-                    field: name.to_string(),
-                    value: self.row(row)[x],
-                    cell,
-                    time: clock.time,
-                    step: clock.steps - 1,
-                    stage,
-                });
-            }
+        let in_row = |row: Row<'_, D>| {
+            let x = self.row(row).iter().position(|v| !v.is_finite())?;
+            let mut cell = row.index;
+            cell[0] += x as isize;
+            Some((cell, self.row(row)[x]))
+        };
+        let in_cells = || (0..layout.rows()).find_map(|r| in_row(layout.row(r)));
+        // The last faces are stored behind the cells.
+        let on_last = || self.find_last(|v| !v.is_finite()).map(|at| (at, self.get_signed(at)));
+        if let Some((cell, value)) = in_cells().or_else(on_last) {
+            return Err(NotFinite {
+                field: name.to_string(),
+                value,
+                cell: cell.to_vec(),
+                time: clock.time,
+                step: clock.steps - 1,
+                stage,
+            });
         }
         Ok(())
     }

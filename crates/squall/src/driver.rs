@@ -187,6 +187,9 @@ impl DriveError {
             DriveError::Step(StepError::TooFast { .. }) => {
                 "the flow is too fast for the steps: weaker forces, shorter steps (solver.cfl, solver.max_dt) or larger cells"
             }
+            DriveError::Step(StepError::TooFar { .. }) => {
+                "the fluid has left the world: slower wind or forces, larger cells, or sources nearer to the origin"
+            }
             DriveError::Step(StepError::OutOfMemory(_)) => {
                 "the fluid has spread: a coarser grid, a faster fade or a smaller buffer takes less memory"
             }

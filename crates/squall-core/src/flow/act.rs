@@ -14,6 +14,9 @@ use crate::report::Stage;
 use crate::rows;
 use crate::solid::Walls;
 
+/// What swells has started or stopped if the sum of its rates changed by this part of it within a step.
+const JUMP: f64 = 0.25;
+
 impl<const D: usize> Flow<D> {
     /// `u += dt f`, on faces.
     pub fn push(&mut self, time: f64, dt: f64) {
@@ -109,6 +112,12 @@ impl<const D: usize> Flow<D> {
         if let Some(o) = obstacles {
             o.solids.clear_inside(rate, 0.0);
         }
+        // The flow of what swells is there at once and gone at once: nothing to extrapolate from when it starts or stops.
+        let total = ops::sum(rate);
+        if (total - self.swelled).abs() > JUMP * total.abs().max(self.swelled.abs()) {
+            self.before_by = 0.0;
+        }
+        self.swelled = total;
     }
 
     /// Substances vanish and temperatures settle.

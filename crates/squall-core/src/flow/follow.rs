@@ -13,8 +13,9 @@ use crate::Real;
 use crate::field::{OutOfMemory, VectorField};
 use crate::force::{Moment, Substance};
 use crate::grid::{At, Grid};
-use crate::layout::{Layout, Row, tile_width};
+use crate::layout::{Layout, REACH, Row, tile_width};
 use crate::ops::each;
+use crate::sim::StepError;
 
 /// An empty tile goes after this many steps.
 const PATIENCE: u8 = 3;
@@ -44,18 +45,33 @@ impl<const D: usize> Following<D> {
 
 impl<const D: usize> Flow<D> {
     /// Moves the tiles to where they are needed for a step of `dt` in which things move by up to `cfl` cells.
-    pub(super) fn follow(&mut self, cfl: f64, dt: f64) -> Result<(), OutOfMemory> {
+    pub(super) fn follow(&mut self, cfl: f64, dt: f64) -> Result<(), StepError> {
         if self.following.is_none() {
             return Ok(());
         }
         let reach = cfl.min(1e4).ceil() as usize;
         let buffer = self.options.buffer.max(reach + 1);
         let (coords, ages) = self.wanted_tiles(buffer as isize, dt);
+        self.check_reach(&coords)?;
         self.go_to(coords, ages)?;
         if let Some(Following { edge, far, .. }) = &mut self.following {
             far.set_reach(&self.layout, edge, reach);
         }
         Ok(())
+    }
+
+    /// Refuses tiles so far away that they could not be told apart.
+    pub(super) fn check_reach(&self, coords: &[[i32; D]]) -> Result<(), StepError> {
+        let width = tile_width::<D>() as isize;
+        let within = |c: &&[i32; D]| c.iter().all(|&c| (-REACH..REACH).contains(&i64::from(c)));
+        match coords.iter().find(|c| !within(c)) {
+            None => Ok(()),
+            Some(c) => Err(StepError::TooFar {
+                cell: c.iter().map(|&c| c as isize * width).collect(),
+                time: self.clock.time,
+                limit: REACH as isize * width,
+            }),
+        }
     }
 
     /// Makes sure that there are tiles around a box of cells; for initial values.

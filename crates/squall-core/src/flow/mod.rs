@@ -73,6 +73,7 @@ use crate::layout::Layout;
 use crate::model::Splitting;
 use crate::report::{SolveReport, Timings};
 use crate::sample::Isa;
+use crate::sim::StepError;
 use crate::texture::TextureCoordinates;
 use crate::trace::Tracer;
 
@@ -100,8 +101,6 @@ pub struct Options<const D: usize> {
     pub tolerance: f64,
     /// Where there are no bounds, the air far away moves like this, in metres per second.
     pub wind: [Real; D],
-    /// Of no effect any more: at the edge of an unbounded grid the flow is what the flow inside makes of the wind.
-    pub wind_rate: f64,
     /// Cells of clean air kept around the fluid where the grid follows it; more if the flow is fast.
     pub buffer: usize,
     /// The instruction set to compute with. All give the same bits, but for direct solves, which may differ in the last ones.
@@ -117,7 +116,6 @@ impl<const D: usize> Default for Options<D> {
             diffusion: DiffusionScheme::Implicit,
             tolerance: 1e-4,
             wind: [0.0; D],
-            wind_rate: 1.0,
             buffer: 3,
             isa: Isa::best(),
         }
@@ -163,6 +161,8 @@ pub struct Flow<const D: usize> {
     viscous: SolveReport,
     /// How much fluid appears, per volume and second; if any ever does.
     swelling: Option<Field<D>>,
+    /// The sum of that in the last step.
+    swelled: f64,
     pub(crate) obstacles: Option<Obstacles<D>>,
     /// The tiles, where the grid follows the fluid.
     following: Option<Following<D>>,
@@ -171,6 +171,8 @@ pub struct Flow<const D: usize> {
     pub(crate) refine_above: f64,
     /// Whether the initial velocity has been made free of divergence.
     started: bool,
+    /// Why a state could not be restored: the next step says so.
+    not_restored: Option<StepError>,
     /// The largest velocity component of the fluid, in metres per second, and how fast it grew in the last step; the largest in
     /// cells per second.
     pub(crate) max_speed: f64,
@@ -208,10 +210,12 @@ impl<const D: usize> Flow<D> {
             viscous: SolveReport::NONE,
             following: Following::new(&layout, &grid)?,
             swelling: None,
+            swelled: 0.0,
             obstacles: None,
             books: Books::default(),
             refine_above: f64::INFINITY,
             started: false,
+            not_restored: None,
             max_speed: 0.0,
             acceleration: 0.0,
             fastest: 0.0,

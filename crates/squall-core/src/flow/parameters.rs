@@ -72,10 +72,6 @@ impl<const D: usize> Flow<D> {
                 self.before[c].relabel(At::Face(c), ends);
             }
         }
-        let doc = "how fast the edge of the grid takes the velocity of the wind";
-        if let Some(v) = visit.number("wind_rate", "1/s", doc, POSITIVE, self.options.wind_rate) {
-            self.options.wind_rate = v;
-        }
         let doc = "clean air kept around the fluid, in whole cells";
         if let Some(v) = visit.number("buffer", "cells", doc, [1.0, 1e4], self.options.buffer as f64) {
             self.options.buffer = v.round() as usize;

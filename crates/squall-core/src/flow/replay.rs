@@ -3,7 +3,7 @@
 use super::Flow;
 use super::advection::fastest;
 use crate::Real;
-use crate::field::Field;
+use crate::field::{Field, OutOfMemory};
 use crate::force::Substance;
 use crate::ops::max_abs_faces;
 use crate::project::Projected;
@@ -39,7 +39,10 @@ impl<const D: usize> Flow<D> {
         if let (Some(coords), Some(tiles)) = (contents.tiles::<D>(), self.layout.as_tiles())
             && coords != tiles.coords()
         {
-            self.move_to(coords).expect("memory for the tiles");
+            self.move_or_fail(coords);
+            if self.not_restored.is_some() {
+                return;
+            }
         }
         for (i, s) in self.substances.iter_mut().enumerate() {
             contents.restore(i, &mut s.field, s.ambient);
@@ -48,14 +51,15 @@ impl<const D: usize> Flow<D> {
 
     /// What sources of several times do together, each time with its weight: what they do is linear in the substances, so the
     /// results are mixed.
-    pub(crate) fn emit_at(&mut self, times: &[(f64, f64)], dt: f64) {
+    pub(crate) fn emit_at(&mut self, times: &[(f64, f64)], dt: f64) -> Result<(), OutOfMemory> {
         if let &[(time, _)] = times {
             self.emit(time, dt);
-            return self.lose(dt);
+            self.lose(dt);
+            return Ok(());
         }
-        let fields = |all: &[Substance<D>]| all.iter().map(|s| s.field.clone()).collect::<Vec<_>>();
-        let before = fields(&self.substances);
-        let mut mixed: Vec<Field<D>> = before.iter().map(|f| Field::like(f).expect("memory for a copy")).collect();
+        let fields = |all: &[Substance<D>]| all.iter().map(|s| Field::like(&s.field)).collect::<Result<Vec<_>, _>>();
+        let [mut before, mut mixed] = [fields(&self.substances)?, fields(&self.substances)?];
+        before.iter_mut().zip(&self.substances).for_each(|(before, s)| before.copy_all(&s.field));
         for &(time, weight) in times {
             for (s, before) in self.substances.iter_mut().zip(&before) {
                 s.field.copy_all(before);
@@ -72,6 +76,7 @@ impl<const D: usize> Flow<D> {
             s.field.swap_values(mixed);
         }
         self.books.emitted(&self.grid, &self.substances, self.obstacles.as_ref());
+        Ok(())
     }
 
     /// What a step without a projection has to say about it.

@@ -26,6 +26,9 @@ impl<const D: usize> Flow<D> {
     /// many cells things move by, at most.
     pub fn begin(&mut self, dt: f64) -> Result<f64, StepError> {
         assert!(dt > 0.0 && dt.is_finite(), "a time step must be positive, not {dt}");
+        if let Some(error) = self.not_restored.take() {
+            return Err(error);
+        }
         self.timings = Timings::default();
         let timer = self.timings.start();
         self.start()?;
@@ -102,8 +105,10 @@ impl<const D: usize> Flow<D> {
         self.max_speed = projected.max_speed;
         let Self { grid, substances, obstacles, velocity, books, .. } = self;
         let ledger = books.close(grid, substances, obstacles.as_ref(), velocity, dt);
-        // A sum is finite only if its terms are (or cancel, as infinities of both signs do not: that is NaN).
-        if !energy.is_finite() || self.books.lost_in.is_some() {
+        // A sum is finite only if its terms are (or cancel, as infinities of both signs do not: that is NaN). The last faces are in
+        // no sum.
+        let on_last = || self.velocity.iter().any(|u| u.find_last(|v| !v.is_finite()).is_some());
+        if !energy.is_finite() || self.books.lost_in.is_some() || on_last() {
             self.find_not_finite()?;
         }
         self.timings.stop(Stage::Measure, timer);
@@ -281,6 +286,7 @@ impl<const D: usize> Flow<D> {
         visitor.real("max_speed", &mut self.max_speed);
         visitor.real("acceleration", &mut self.acceleration);
         visitor.real("before_by", &mut self.before_by);
+        visitor.real("swelled", &mut self.swelled);
         let mut started = u64::from(self.started);
         visitor.integer("started", &mut started);
         self.started = started != 0;
@@ -290,7 +296,9 @@ impl<const D: usize> Flow<D> {
         self.before.iter_mut().for_each(|f| show(visitor, "velocity_before", f));
         show(visitor, "pressure", &mut self.pressure);
         if let (Some(following), true) = (&mut self.following, self.obstacles.is_some()) {
-            following.far.allow_solids(&self.layout).expect("memory for a field");
+            if let Err(error) = following.far.allow_solids(&self.layout) {
+                self.not_restored = Some(error.into());
+            }
             following.far.induced().into_iter().for_each(|f| show(visitor, "induced_charges", f));
         }
         for s in &mut self.substances {
@@ -314,11 +322,19 @@ impl<const D: usize> Flow<D> {
         visit_list(visitor, "tile_ages", &mut ages);
         let restored: Vec<[i32; D]> = coords.chunks_exact(D).map(|c| std::array::from_fn(|a| c[a])).collect();
         if restored != tiles.coords() && !restored.is_empty() {
-            self.move_to(restored).expect("memory for the tiles");
+            self.move_or_fail(restored);
         }
         if let Some(following) = &mut self.following {
             following.ages = ages;
         }
+    }
+}
+
+impl<const D: usize> Flow<D> {
+    /// Moves to tiles that a state asks for. If that cannot be, the next step is refused.
+    pub(super) fn move_or_fail(&mut self, coords: Vec<[i32; D]>) {
+        let moved = self.check_reach(&coords).and_then(|()| Ok(self.move_to(coords)?));
+        self.not_restored = moved.err();
     }
 }
 

@@ -159,7 +159,7 @@ impl<const D: usize> Carries for Smoke<D> {
         flow.balance();
         flow.diffuse_substances(dt)?;
         flow.advect_texture(dt);
-        flow.emit_at(sources, dt);
+        flow.emit_at(sources, dt)?;
         let done = flow.not_projected();
         Ok(StepReport { cfl, splitting: "recorded", ..flow.finish(dt, done)? })
     }

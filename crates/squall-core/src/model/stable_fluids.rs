@@ -348,7 +348,7 @@ impl<const D: usize> Carries for StableFluids<D> {
         self.flow.advect(Moved::Substances);
         self.flow.balance();
         self.flow.advect_texture(dt);
-        self.flow.emit_at(sources, dt);
+        self.flow.emit_at(sources, dt)?;
         self.flow.diffuse_substances(dt)?;
         let done = self.flow.not_projected();
         Ok(StepReport { cfl, splitting: "recorded", ..self.flow.finish(dt, done)? })

@@ -13,7 +13,9 @@
 //!
 //! Differences from the paper: the force has the gradient of the smoothed target, attenuation is implicit, the
 //! pressure is solved directly, momentum is carried by the projected flow along all axes, and gathering is a transport that can neither
-//! lose mass nor make it negative. Lengths are metres: with smoke of density one in a unit box, the paper's numbers apply.
+//! lose mass nor make it negative. Levelling (`level`) is our own: it brings smoke to where it is missing, which the papers' terms
+//! do not see; with a levelling of zero they stand alone. Lengths are metres: with smoke of density one in a unit box, the paper's
+//! numbers apply.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -21,12 +23,14 @@
 //! | `check` | what can be wrong with a target |
 //! | `parts` | the parts of a step that only this model has |
 //! | `gather` | gathering |
+//! | `level` | levelling: what is missing elsewhere |
 //! | `suggest` | parameters that suit a smoke and its target |
 //! | `metrics` | how well the target is met |
 
 mod check;
 mod gather;
 mod goal;
+mod level;
 mod metrics;
 mod parts;
 mod suggest;
@@ -125,7 +129,7 @@ impl<const D: usize> TargetSmoke<D> {
     /// How many fields, each of one number per cell, it takes; `smokes` of the substances have targets.
     pub fn fields_needed(substances: usize, smokes: usize) -> usize {
         let shared = flow::Options { advection: Advection::SemiLagrangian, ..flow::Options::default() };
-        Flow::<D>::fields_needed(&shared, substances) + 2 * D + smokes * (4 + D)
+        Flow::<D>::fields_needed(&shared, substances) + 2 * D + smokes * (5 + D)
     }
 
     /// One time step. Flows of more than one cell per step are carried in parts.
@@ -170,12 +174,10 @@ impl<const D: usize> Model<D> for TargetSmoke<D> {
         TargetSmoke::step(self, dt)
     }
 
-    /// `dt = min(c h / U, sqrt(c h / a))`, where `a = v_f max(rt) max|g|` is what the targets may do to a fluid at rest.
+    /// `dt = min(c h / U, sqrt(c h / a))`, where `a` is what the targets may do to a fluid at rest.
     fn longest_step(&self, cfl: f64) -> f64 {
         let cells = cfl.min(MOST_CELLS);
-        let pulled = |g: &Guided<D>| g.drive_at(self.flow.time()).abs() * g.aim.thickest * g.aim.steepest;
-        let acceleration: f64 = self.guided.iter().map(pulled).sum();
-        let from_rest = (cells * self.flow.grid.min_spacing() / acceleration).sqrt();
+        let from_rest = (cells * self.flow.grid.min_spacing() / self.most_pulled()).sqrt();
         self.flow.longest_step(cells).min(from_rest)
     }
 
@@ -213,6 +215,7 @@ impl<const D: usize> Model<D> for TargetSmoke<D> {
             visitor.real("target_weight", &mut aim.weight);
             visitor.real("target_sigma", &mut aim.sigma);
             visitor.real("thickest", &mut aim.thickest);
+            visitor.real("level_steepest", &mut aim.level_steepest);
             aim.first_errors.iter_mut().for_each(|e| visitor.real("first_error", e));
             show(visitor, "target_before", &mut aim.before);
             show(visitor, "target_next", &mut aim.next);
@@ -245,7 +248,7 @@ impl<const D: usize> Carries for TargetSmoke<D> {
         let cfl = self.flow.begin(dt)?;
         self.advect_smoke(self.flow.time(), dt)?;
         self.flow.advect_texture(dt);
-        self.flow.emit_at(sources, dt);
+        self.flow.emit_at(sources, dt)?;
         let done = self.flow.not_projected();
         Ok(StepReport { cfl, splitting: "recorded", ..self.flow.finish(dt, done)? })
     }

@@ -102,26 +102,57 @@ fn the_error_grows_smoothly_with_the_step_beyond_four_cells() {
     assert!(errors.windows(2).all(|e| e[1] < 2.0 * e[0]), "{errors:?}");
 }
 
-#[test]
-fn the_lid_driven_cavity_matches_published_profiles() {
-    let n = 48;
+/// The velocity in a lid-driven cavity of `n` cells after `t` seconds.
+fn cavity(n: usize, reynolds: f64, t: f64) -> impl Fn(usize, [f64; 2]) -> f64 {
     let lid = Side::NoSlip { velocity: [1.0, 0.0] };
     let axes = [Axis::Bounded { lo: Side::STICKY, hi: Side::STICKY }, Axis::Bounded { lo: Side::STICKY, hi: lid }];
     let mut sim = Smoke::new(Grid::<2>::new([n; 2], [1.0; 2], axes), Options::default()).unwrap();
-    sim.flow.viscosity = 0.01;
-    // Re 100 is steady after about 15 seconds.
-    for _ in 0..(15.0 * n as f64) as usize {
+    sim.flow.viscosity = 1.0 / reynolds;
+    for _ in 0..(t * n as f64) as usize {
         sim.step(1.0 / n as f64).unwrap();
     }
+    move |a, p| f64::from(sim.flow.velocity()[a].sample(p.map(|x| x * n as f64)))
+}
+
+#[test]
+fn the_lid_driven_cavity_matches_published_profiles() {
+    // Re 100 is steady after about 15 seconds.
+    let at = cavity(48, 100.0, 15.0);
     let u = table(include_str!("data/01_cavity_recomputed_u_vertical.csv"));
     let v = table(include_str!("data/01_cavity_recomputed_v_horizontal.csv"));
-    let n = n as f64;
-    let at = |a: usize, p: [f64; 2]| f64::from(sim.flow.velocity()[a].sample(p));
-    let eu = u.iter().map(|r| (at(0, [0.5 * n, r[1] * n]) - r[2]).abs());
-    let ev = v.iter().map(|r| (at(1, [r[1] * n, 0.5 * n]) - r[2]).abs());
+    let eu = u.iter().map(|r| (at(0, [0.5, r[1]]) - r[2]).abs());
+    let ev = v.iter().map(|r| (at(1, [r[1], 0.5]) - r[2]).abs());
     let error = eu.chain(ev).fold(0.0, f64::max);
     println!("Re 100: largest error {error:.4}");
     assert!(error < 0.02, "{error} of the lid's speed");
+}
+
+#[test]
+fn the_lid_driven_cavity_at_re_400_matches_published_profiles() {
+    // Ghia, Ghia & Shin (1982), table I: y and u on the vertical centre line.
+    const GHIA: [[f64; 2]; 15] = [
+        [0.0547, -0.08186],
+        [0.0625, -0.09266],
+        [0.0703, -0.10338],
+        [0.1016, -0.14612],
+        [0.1719, -0.24299],
+        [0.2813, -0.32726],
+        [0.4531, -0.17119],
+        [0.5, -0.11477],
+        [0.6172, 0.02135],
+        [0.7344, 0.16256],
+        [0.8516, 0.29093],
+        [0.9531, 0.55892],
+        [0.9609, 0.61756],
+        [0.9688, 0.68439],
+        [0.9766, 0.75837],
+    ];
+    // Steady after about 40 seconds.
+    let at = cavity(48, 400.0, 40.0);
+    let error = GHIA.iter().map(|&[y, u]| (at(0, [0.5, y]) - u).abs()).fold(0.0, f64::max);
+    println!("Re 400: largest error {error:.4}");
+    // The boundary layer is three cells thick.
+    assert!(error < 0.03, "{error} of the lid's speed");
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn every_parameter_can_be_changed_while_running_and_is_then_what_it_was_changed_
     let schemes = ["advection", "splitting"];
     all(StableFluids::new(grid(WALLS), Options::default()).unwrap(), &with(&schemes));
     all(Smoke::new(grid(WALLS), Options::default()).unwrap(), &with(&schemes));
-    let far = ["advection", "wind.x", "wind.y", "wind_rate", "buffer"];
+    let far = ["advection", "wind.x", "wind.y", "buffer"];
     all(Smoke::new(grid(Axis::Unbounded), Options::default()).unwrap(), &with(&far));
     all(TargetSmoke::new(grid(WALLS), target::Options::default()).unwrap(), &common);
 }

@@ -3,7 +3,8 @@
 use crate::common::{Random, axes, values};
 use squall_core::StepError;
 use squall_core::advect::Advection;
-use squall_core::force::{Buoyancy, Emitter, Force, Moment, Noise, NoiseField, Substance};
+use squall_core::force::{Buoyancy, Emitter, Force, Moment, Noise, NoiseField, Substance, Supply};
+use squall_core::model::smoke;
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
 use squall_core::sample::Isa;
 use squall_core::shape::Cuboid;
@@ -263,6 +264,73 @@ fn a_value_that_stops_being_finite_is_found_in_the_step_it_happens() {
     sim.flow.substances[0].field.set([3, 3], f32::NAN);
     let StepError::NotFinite(error) = sim.step(0.01).unwrap_err() else { panic!("not finite") };
     assert_eq!(error.field, "ink");
+}
+
+#[test]
+fn a_value_on_the_last_faces_that_is_not_finite_is_found_in_its_step() {
+    /// Poisons the velocities that are this fast.
+    struct Poison(f32);
+    impl StateVisitor for Poison {
+        fn integer(&mut self, _: &str, _: &mut u64) {}
+        fn real(&mut self, _: &str, _: &mut f64) {}
+        fn array(&mut self, name: &str, values: &mut [f32]) {
+            let poisoned = values.iter_mut().filter(|v| name == "velocity" && **v == self.0);
+            poisoned.for_each(|v| *v = f32::NAN);
+        }
+    }
+    // Nothing is as fast as what comes in through the far side, on its faces.
+    let inflow = -0.123_456_7;
+    let across = Axis::Bounded { lo: Side::Slip, hi: Side::Slip };
+    let along = Axis::Bounded { lo: Side::Open, hi: Side::Inflow { velocity: [0.0, inflow] } };
+    let grid = Grid::<2>::new([8, 6], [1.0, 0.75], [across, along]);
+    let mut sim = smoke::Smoke::new(grid, smoke::Options::default()).unwrap();
+    sim.flow.set_velocity(|a, u| u.set_from(&grid, |p| if a == 1 { 0.1 * p[0] } else { 0.0 }));
+    sim.step(0.01).unwrap();
+    sim.flow.begin(0.01).unwrap();
+    let done = sim.flow.project(None);
+    sim.flow.visit_state(&mut Poison(inflow as f32));
+    let StepError::NotFinite(error) = sim.flow.finish(0.01, done).unwrap_err() else { panic!("not finite") };
+    assert_eq!((error.field.as_str(), error.cell[1], error.step), ("v", 6, 1), "{error}");
+}
+
+#[test]
+fn fluid_beyond_the_last_tile_is_an_error_that_says_where() {
+    // Tiles of 32 cells, 2^20 of them in each direction.
+    let grid = Grid::<2> { origin: [0.0; 2], spacing: [1.0; 2], cells: [32; 2], axes: [Axis::Unbounded; 2] };
+    for (x, within) in [(3.0e7, true), (3.4e7, false), (-3.4e7, false)] {
+        let mut sim = smoke::Smoke::new(grid, smoke::Options::default()).unwrap();
+        let ink = sim.flow.add_substance("ink", 0.0).unwrap();
+        let mut source = Emitter::new(Box::new(Cuboid { center: [x, 12.0], half: [2.0; 2], rounding: 0.0 }));
+        source.supply = vec![(ink, Supply::Hold(1.0))];
+        sim.flow.sources.push(Box::new(source));
+        match sim.step(0.01) {
+            Ok(_) => assert!(within, "{x} cells away"),
+            Err(StepError::TooFar { cell, limit, .. }) => {
+                assert!(!within && limit == 1 << 25 && (cell[0] as f64 - x).abs() < 100.0, "{cell:?} for {x}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_state_with_tiles_beyond_the_last_is_refused_by_the_next_step() {
+    /// Moves all tiles away.
+    struct Away;
+    impl StateVisitor for Away {
+        fn integer(&mut self, _: &str, _: &mut u64) {}
+        fn real(&mut self, _: &str, _: &mut f64) {}
+        fn array(&mut self, name: &str, values: &mut [f32]) {
+            // Whole numbers of 32 bits, shown as the words of an array.
+            let tiles = values.iter_mut().filter(|_| name == "tile_coords");
+            tiles.for_each(|v| *v = f32::from_bits(v.to_bits().wrapping_add(1 << 21)));
+        }
+    }
+    let grid = Grid::<2> { origin: [0.0; 2], spacing: [1.0; 2], cells: [32; 2], axes: [Axis::Unbounded; 2] };
+    let mut sim = smoke::Smoke::new(grid, smoke::Options::default()).unwrap();
+    sim.step(0.01).unwrap();
+    sim.flow.visit_state(&mut Away);
+    assert!(matches!(sim.step(0.01), Err(StepError::TooFar { .. })));
 }
 
 #[test]

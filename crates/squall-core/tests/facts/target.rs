@@ -158,6 +158,7 @@ fn psi_becomes_omega_with_the_parameters_of_the_paper() {
     let (mut sim, id) = smoke_of(64, &Strokes::psi());
     let goal = Strokes::omega().draw(&sim.flow.grid);
     use_parameters(&mut sim, id, PAPER, goal, 3.0);
+    sim.guided_mut()[id].levelling = 0.0;
     run(&mut sim, 0.3);
     let lively = sim.flow.energy();
     let (drift, [low, high]) = run(&mut sim, 3.0);
@@ -172,14 +173,15 @@ fn psi_becomes_omega_with_the_parameters_of_the_paper() {
 
 #[test]
 fn suggested_parameters_bring_shapes_to_their_targets() {
-    // Largest raw error, relative to the mass, after the suggested duration and half of it again. In the comments: what it
-    // was with smoothing 0.04 at all times, v_f 1.5, v_d 3, v_g 2e-3 and one projection.
+    // Largest raw error, relative to the mass, after the suggested duration. In the comments: what it was half of that time later,
+    // before there was levelling.
     let cases = [
-        ("psi to omega", 64, Strokes::psi(), Strokes::omega(), 0.20), // 0.38 with thinner strokes
-        ("cross to tick", 128, Strokes::cross(), Strokes::tick(), 0.25), //                                      0.36
-        ("word to logo", 128, Strokes::word(), Strokes::logo(), 0.25), //                                        0.32
-        ("disc to far ring", 128, Strokes::disc([0.2, 0.2], 0.15), Strokes::ring([0.68, 0.68], 0.2, 0.07), 0.30), // 2.0
-        ("disc to dots", 128, Strokes::disc([0.5, 0.5], 0.22), Strokes::dots(), 0.60), //                        1.27
+        ("psi to omega", 64, Strokes::psi(), Strokes::omega(), 0.10), //                                         0.20
+        ("cross to tick", 128, Strokes::cross(), Strokes::tick(), 0.10), //                                      0.25
+        ("word to logo", 128, Strokes::word(), Strokes::logo(), 0.15), //                                        0.25
+        ("disc to far ring", 128, Strokes::disc([0.2, 0.2], 0.15), Strokes::ring([0.68, 0.68], 0.2, 0.07), 0.20), // 0.30
+        ("disc to 49 dots", 128, Strokes::disc([0.5, 0.5], 0.25), Strokes::small_dots(), 0.30), //               0.60
+        ("lines to disc", 128, Strokes::lines(), Strokes::disc([0.5, 0.5], 0.26), 0.20), //                      0.82
     ];
     for (name, n, from, to, most) in cases {
         let (mut sim, id) = smoke_of(n, &from);
@@ -187,13 +189,41 @@ fn suggested_parameters_bring_shapes_to_their_targets() {
         let p = suggest(&sim.flow.grid, &sim.flow.substances[0].field, &goal).unwrap();
         use_parameters(&mut sim, id, p, goal, 100.0);
         let bound = 1f32.max(sim.metrics()[0].peak_ratio as f32);
-        let (drift, [low, high]) = run(&mut sim, 1.5 * p.duration);
+        let (drift, [low, high]) = run(&mut sim, p.duration);
         let m = sim.metrics()[0];
         println!("{name}: raw {:.3} smoothed {:.3} of the first; {p:?}", m.raw_error, m.smooth_error_of_first);
         assert!(m.raw_error <= most, "{name}: raw error {}", m.raw_error);
         assert!(drift <= 1e-6, "{name}: mass changed by {drift:e}");
         assert!(low >= 0.0 && high <= bound * (1.0 + 1e-5), "{name}: densities from {low} to {high}, bound {bound}");
     }
+}
+
+#[test]
+fn a_disc_becomes_a_picture_of_grey_that_no_flow_could_make() {
+    let (mut sim, id) = smoke_of(64, &Strokes::disc([0.5, 0.5], 0.3));
+    let mut goal = Strokes::psi().draw(&sim.flow.grid);
+    goal.set_from(&sim.flow.grid, |[x, y]| {
+        let spot = |a: f64, b: f64, s: f64| (-((x - a).powi(2) + (y - b).powi(2)) / (2.0 * s * s)).exp();
+        let face = 0.15 + 0.25 * y + 0.6 * spot(0.5, 0.5, 0.2) + 0.1 * (40.0 * x).sin() * (31.0 * y).cos();
+        (face - 0.5 * (spot(0.4, 0.6, 0.04) + spot(0.6, 0.6, 0.04))).clamp(0.0, 1.0)
+    });
+    let p = suggest(&sim.flow.grid, &sim.flow.substances[0].field, &goal).unwrap();
+    use_parameters(&mut sim, id, p, goal, 100.0);
+    run(&mut sim, p.duration);
+    // Without levelling it is 0.93: the smoke stays in the middle.
+    let m = sim.metrics()[0];
+    assert!(m.raw_error < 0.4, "raw error {}", m.raw_error);
+}
+
+#[test]
+fn gathering_keeps_mass_however_strong_it_is() {
+    let (mut sim, id) = smoke_of(64, &Strokes::disc([0.5, 0.5], 0.25));
+    let goal = Strokes::dots().draw(&sim.flow.grid);
+    let p = suggest(&sim.flow.grid, &sim.flow.substances[0].field, &goal).unwrap();
+    use_parameters(&mut sim, id, Parameters { gathering: 32.0 * p.gathering, ..p }, goal, 100.0);
+    let (drift, [low, _]) = run(&mut sim, p.duration);
+    // Random rounding of some thousand small steps, no trend: without whole grains it is above 1e-5.
+    assert!(drift <= 1e-6 && low >= 0.0, "mass changed by {drift:e}, lowest {low}");
 }
 
 #[test]

@@ -15,12 +15,7 @@ use super::{
 use crate::setup::{self, DENSITY, Formula, Setup, TEMPERATURE};
 
 fn options<const D: usize>(setup: &Setup, smoke: &setup::Smoke) -> Options<D> {
-    Options {
-        wind: real_vector(&smoke.wind),
-        wind_rate: smoke.wind_rate,
-        buffer: smoke.buffer as usize,
-        ..super::options(setup)
-    }
+    Options { wind: real_vector(&smoke.wind), buffer: smoke.buffer as usize, ..super::options(setup) }
 }
 
 /// Builds smoke. A setup of this model always says what smoke does.

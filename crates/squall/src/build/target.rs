@@ -54,6 +54,7 @@ pub fn target_smoke<const D: usize>(setup: &Setup) -> Result<TargetSmoke<D>, Bui
         let guided = &mut sim.guided_mut()[number];
         guided.drive = track(&smoke.drive, guide.release);
         guided.gathering = track(&smoke.gathering, guide.release);
+        guided.levelling = smoke.levelling;
         let matching = match smoke.matching {
             setup::Matching::Mass => Matching::Mass,
             setup::Matching::Area => Matching::Area,

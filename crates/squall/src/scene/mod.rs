@@ -177,8 +177,6 @@ table! {
         confinement: f64,
         /// Velocity of the air around, m/s. Default at rest.
         wind: Vec<Spanned<f64>>,
-        /// How fast the edge of an unbounded grid takes the velocity of the wind, 1/s. Default 1.
-        wind_rate: f64,
         /// Cells of clean air kept around the smoke where the grid follows it. Default 3.
         buffer: u64,
     }
@@ -205,6 +203,8 @@ table! {
         drive: Dial,
         /// How strongly it is gathered where its targets are: a number, keyframes, or "auto"; for the model "target_smoke". Default "auto".
         gathering: Dial,
+        /// How strongly drive and gathering bring smoke to where it is missing; 0: not at all, as in the paper; for the model "target_smoke". Default 1.
+        levelling: f64,
         /// How the amounts of smoke and target are made equal; for the model "target_smoke". Default "mass".
         r#match: Matching,
     }
@@ -446,6 +446,10 @@ pub(crate) fn often_meant(place: &str, key: &str) -> Option<String> {
         ("boundary", "bottom" | "top") => "write y = { lo = \"slip\", hi = \"open\" }: lo is the bottom, hi the top",
         ("boundary", "inflow" | "moving") => {
             "say at which end: { lo = { inflow = [0.0, 0.5] }, hi = \"open\" }, or { hi = { moving = [1.0, 0.0] } }"
+        }
+        ("smoke", "wind_rate") => {
+            "it was removed, as it had no effect: the air at the edge of an unbounded grid moves as `wind` and the smoke inside \
+             make it. Leave it out"
         }
         ("time", "duration" | "seconds") => "give the number of `frames`: seconds times `fps`",
         ("", "substances") => "write one table per substance: [substance.density]",

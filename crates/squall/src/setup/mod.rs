@@ -92,8 +92,6 @@ pub struct Smoke {
     pub confinement: f64,
     /// Velocity of the air around, m/s.
     pub wind: Vec<f64>,
-    /// How fast the edge of an unbounded grid takes it, 1/s.
-    pub wind_rate: f64,
     /// Cells of clean air kept around the smoke.
     pub buffer: u32,
 }

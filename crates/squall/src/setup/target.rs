@@ -30,6 +30,8 @@ pub struct Guided {
     pub drive: Dial,
     /// How strongly it is gathered, m^2/s per unit of density squared.
     pub gathering: Dial,
+    /// How strongly both bring it to where it is missing; 1 is usual.
+    pub levelling: f64,
     /// How amounts are made equal.
     pub matching: Matching,
     /// Its targets, in order of time; at least one.

@@ -117,6 +117,8 @@ pub struct Guided<const D: usize> {
     pub drive: Track<1>,
     /// `v_g`: how strongly it is gathered, in m²/s per unit of density squared, over time.
     pub gathering: Track<1>,
+    /// How strongly drive and gathering bring smoke to where it is missing: 1 is usual, 0 leaves the terms of the papers.
+    pub levelling: f64,
     pub(super) matching: Matching,
     pub(super) substance: usize,
     pub(super) targets: Vec<Target<D>>,
@@ -173,6 +175,12 @@ pub(super) struct Aim<const D: usize> {
     /// Smoothed, `rts`; its largest value.
     pub smooth: Field<D>,
     pub smooth_peak: f64,
+    /// The potential of the error, `phi`.
+    pub potential: Field<D>,
+    /// `l_f`, `l_g`, and `l_f` times the largest slope of the potential: see `level`. Zero without levelling.
+    pub level_force: f64,
+    pub level_drift: f64,
+    pub level_steepest: f64,
     /// `grad(rts) / rts` on faces, and its largest size.
     pub pull: VectorField<D>,
     pub steepest: f64,
@@ -205,6 +213,10 @@ impl<const D: usize> Aim<D> {
             peak: 0.0,
             smooth: field()?,
             smooth_peak: 0.0,
+            potential: field()?,
+            level_force: 0.0,
+            level_drift: 0.0,
+            level_steepest: 0.0,
             pull: faces(&layout, |_| flat_ends(grid))?,
             steepest: 0.0,
             thickest: 0.0,
@@ -258,6 +270,7 @@ impl<const D: usize> TargetSmoke<D> {
         self.guided.push(Guided {
             drive: Track::constant([1.5]),
             gathering: Track::constant([2e-3]),
+            levelling: 1.0,
             matching: Matching::default(),
             substance,
             targets: Vec::new(),
@@ -367,6 +380,7 @@ impl<const D: usize> TargetSmoke<D> {
                 smooth.relabel(At::Center, flat_ends(grid));
                 blur.apply(smooth, aim.sigma);
                 aim.thickest = max_abs(smooth) as f64;
+                aim.level(guided.levelling, grid, smoke, smooth, blur);
                 aim.first_errors = errors(aim, target.smoothing.end, smoke, smooth, blur);
             }
         }

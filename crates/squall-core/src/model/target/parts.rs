@@ -16,8 +16,8 @@ use crate::solid::Solids;
 const MOST_PARTS: f64 = 64.0;
 
 impl<const D: usize> TargetSmoke<D> {
-    /// `u += dt v_f rt g` for every smoke with a target, and what other forces add. Keeps the flow as it was before, which is
-    /// what carries momentum.
+    /// `u += dt v_f rt (g + l_f grad phi)` for every smoke with a target, and what other forces add. Keeps the flow as it was before,
+    /// which is what carries momentum.
     pub(super) fn drive(&mut self, time: f64, dt: f64) {
         let timer = self.flow.timings.start();
         self.keep_carrier();
@@ -26,22 +26,26 @@ impl<const D: usize> TargetSmoke<D> {
         for guided in guided {
             let v_f = guided.drive_at(time);
             let aim = &mut guided.aim;
-            if v_f == 0.0 {
+            if v_f == 0.0 && guided.gathering.at(time).0[0] == 0.0 {
                 continue;
             }
-            smooth.copy_all(&flow.substances[guided.substance].field);
+            let smoke = &flow.substances[guided.substance].field;
+            smooth.copy_all(smoke);
             smooth.relabel(At::Center, flat);
             blur.apply(smooth, aim.sigma);
             smooth.fill_halo();
             aim.thickest = max_abs(smooth) as f64;
+            aim.level(guided.levelling, &flow.grid, smoke, smooth, blur);
             // On a face: half of both sides together.
             let half = (0.5 * dt * v_f) as Real;
             for a in 0..D {
-                let (smooth, pull) = (&*smooth, &aim.pull[a]);
+                let (smooth, pull, phi) = (&*smooth, &aim.pull[a], &aim.potential);
+                let level = (aim.level_force / flow.grid.spacing[a]) as Real;
                 flow.velocity[a].par_rows(|row, u| {
                     let (low, high, pull) = (smooth.row(row.down(a)), smooth.row(row), pull.row(row));
+                    let (phi_low, phi_high) = (phi.row(row.down(a)), phi.row(row));
                     for x in 0..u.len() {
-                        u[x] += half * (low[x] + high[x]) * pull[x];
+                        u[x] += half * (low[x] + high[x]) * (pull[x] + level * (phi_high[x] - phi_low[x]));
                     }
                 });
             }

@@ -74,6 +74,18 @@ impl Strokes {
         Strokes { lines: (0..25).map(|i| vec![at(i), at(i)]).collect(), width: 0.08 }
     }
 
+    /// More and smaller ones.
+    pub fn small_dots() -> Self {
+        let at = |i: usize| [0.14 + 0.12 * (i % 7) as f64, 0.14 + 0.12 * (i / 7) as f64];
+        Strokes { lines: (0..49).map(|i| vec![at(i), at(i)]).collect(), width: 0.065 }
+    }
+
+    /// Nine horizontal lines.
+    pub fn lines() -> Self {
+        let at = |i: usize| 0.12 + 0.095 * i as f64;
+        Strokes { lines: (0..9).map(|i| vec![[0.1, at(i)], [0.9, at(i)]]).collect(), width: 0.03 }
+    }
+
     fn distance(&self, p: Point) -> f64 {
         let to_segment = |a: Point, b: Point| {
             let (d, q) = ([b[0] - a[0], b[1] - a[1]], [p[0] - a[0], p[1] - a[1]]);

@@ -29,7 +29,6 @@ impl Resolver<'_> {
             radiation: self.not_negative(&s.radiation, 0.0, "smoke.radiation"),
             confinement: self.not_negative(&s.confinement, 0.3, "smoke.confinement"),
             wind: self.vector(&s.wind, "smoke.wind"),
-            wind_rate: self.not_negative(&s.wind_rate, 1.0, "smoke.wind_rate"),
             buffer: self.count(&s.buffer, 1, 64, 3, "smoke.buffer"),
         })
     }

@@ -44,6 +44,7 @@ impl Resolver<'_> {
             self.only_in_target_smoke(&s.start, &format!("{key}.start"));
             self.only_in_target_smoke(&s.drive, &format!("{key}.drive"));
             self.only_in_target_smoke(&s.gathering, &format!("{key}.gathering"));
+            self.only_in_target_smoke(&s.levelling, &format!("{key}.levelling"));
             self.only_in_target_smoke(&s.r#match, &format!("{key}.match"));
             return None;
         }
@@ -122,7 +123,7 @@ impl Resolver<'_> {
             }
             let key = format!("substance.{name}");
             if mine.is_empty() {
-                for (word, span) in s.map_or([const { ("", None) }; 3], guided_keys) {
+                for (word, span) in s.map_or([const { ("", None) }; 4], guided_keys) {
                     if let Some(span) = span {
                         self.problems
                             .error(span, format!("`{key}.{word}`, but `{name}` has no target"), "driven to what?")
@@ -138,6 +139,7 @@ impl Resolver<'_> {
                 substance,
                 drive: dial(self, s.map(|s| &s.drive), "drive"),
                 gathering: dial(self, s.map(|s| &s.gathering), "gathering"),
+                levelling: self.not_negative(s.map_or(&None, |s| &s.levelling), 1.0, &format!("{key}.levelling")),
                 matching: s.and_then(|s| s.r#match.as_deref().copied()).unwrap_or(Matching::Mass),
                 targets: mine,
             });
@@ -358,10 +360,11 @@ impl Resolver<'_> {
 }
 
 /// Keys of a substance that only mean something with a target.
-fn guided_keys(s: &scene::Substance) -> [(&'static str, Option<Span>); 3] {
+fn guided_keys(s: &scene::Substance) -> [(&'static str, Option<Span>); 4] {
     [
         ("drive", s.drive.as_ref().map(|v| v.span)),
         ("gathering", s.gathering.as_ref().map(|v| v.span)),
+        ("levelling", s.levelling.as_ref().map(|v| v.span)),
         ("match", s.r#match.as_ref().map(|v| v.span)),
     ]
 }

@@ -9,7 +9,7 @@ pub(super) fn write_smoke(out: &mut String, s: &Smoke) -> fmt::Result {
     writeln!(out, "\n[smoke]\nrise = {:?}\nfall = {:?}\nfade = {:?}", s.rise, s.fall, s.fade)?;
     writeln!(out, "fade_law = \"{}\"\ncooling = {:?}", s.fade_law.word(), s.cooling)?;
     writeln!(out, "radiation = {:?}\nconfinement = {:?}", s.radiation, s.confinement)?;
-    writeln!(out, "wind = {}\nwind_rate = {:?}\nbuffer = {}", list(&s.wind), s.wind_rate, s.buffer)
+    writeln!(out, "wind = {}\nbuffer = {}", list(&s.wind), s.buffer)
 }
 
 impl Setup {

@@ -13,6 +13,7 @@ pub(super) fn write_smoke(out: &mut String, s: &Substance, guided: Option<&Guide
     }
     if let Some(guided) = guided {
         writeln!(out, "drive = {}\ngathering = {}", dial(&guided.drive), dial(&guided.gathering))?;
+        writeln!(out, "levelling = {:?}", guided.levelling)?;
         writeln!(out, "match = \"{}\"", guided.matching.word())?;
     }
     Ok(())
