@@ -76,7 +76,7 @@
 //! | [`solid`] | obstacles: open parts of faces, flow and smoke around them |
 //! | [`texture`] | coordinates that the flow carries, for patterns painted on it |
 //! | [`model`] | whole time steps |
-//! | [`looped`], [`snapshot`] | frames whose last leads into the first; fields at one moment |
+//! | [`snapshot`], [`replay`] | fields at one moment; flows that are recorded, mixed and put back |
 //! | [`parameter`] | what can be read and changed by name while a simulation runs |
 //! | [`clock`], [`report`], [`ledger`], [`sim`], [`volume`] | time, what happened, what is conserved, what others see |
 
@@ -90,12 +90,12 @@ pub mod grid;
 mod halo;
 pub mod layout;
 pub mod ledger;
-pub mod looped;
 pub mod model;
 pub mod ops;
 pub mod parameter;
 pub mod poisson;
 pub mod project;
+pub mod replay;
 pub mod report;
 pub mod rows;
 pub mod sample;
@@ -116,8 +116,10 @@ pub use field::{Field, OutOfMemory, VectorField};
 pub use grid::{At, Axis, End, Ends, Grid, Side};
 pub use layout::{HALO, Layout, Row};
 pub use parameter::{Parameter, ParameterError, Value};
+pub use replay::Replay;
 pub use report::{SolveReport, StepReport, Timings};
 pub use shape::Shape;
-pub use sim::{FieldInfo, NotFinite, Simulation, StateVisitor, StepError};
+pub use sim::{Attribute, FieldInfo, Figure, NotFinite, Particles, Simulation, StateVisitor, StepError};
+pub use snapshot::Snapshot;
 pub use texture::TextureCoordinates;
 pub use volume::Volume;

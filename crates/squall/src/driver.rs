@@ -25,28 +25,24 @@ use std::fmt;
 
 use squall_core::clock::{Stopwatch, next_dt};
 use squall_core::ledger::{Finding, Watch};
-use squall_core::looped::{Preparation, Seam};
 use squall_core::{Parameter, ParameterError, Simulation, StateVisitor, StepError, StepReport, Value};
 
-use crate::build::{BuildError, build};
+use crate::build::{BuildError, film};
+use crate::looped::{Looped, Preparation, Seam};
 use crate::run::CancelToken;
-use crate::setup::{Model, Setup};
+use crate::setup::Setup;
 
 /// Most steps in a frame: who needs more has made a mistake.
 const MAX_STEPS: u32 = 10_000;
-/// Largest relative divergence that a strict run accepts where the pressure is solved for directly.
-const STRICT_DIVERGENCE: f64 = 1e-5;
 
 /// Leads a simulation from frame to frame. The lengths of steps depend on the state alone, so one that is saved between two
 /// steps and restored goes on as if nothing had happened.
 pub struct Driver {
-    sim: Box<dyn Simulation>,
+    film: Film,
     fps: f64,
     cfl: f64,
     /// The longest step, in seconds.
     longest: f64,
-    /// What a strict run accepts of relative divergence.
-    divergence: f64,
     substances: Vec<String>,
     /// Finished frames, and steps made.
     frame: u64,
@@ -76,15 +72,14 @@ pub struct Step {
     pub report: StepReport,
     /// What its accounts show for the first time in this run.
     pub troubles: Vec<Trouble>,
-    /// What it left of relative divergence, if that is more than a strict run accepts.
-    too_divergent: bool,
 }
 
 impl Step {
     /// An error if the pressure solve missed its tolerance, or the accounts show something.
     pub fn strictly(&self) -> Result<(), DriveError> {
         let Step { number: step, time, ref report, .. } = *self;
-        if self.too_divergent || !report.pressure.converged {
+        let left = report.relative_divergence;
+        if left.is_nan() || left > report.divergence_promised || !report.pressure.converged {
             let (divergence, residual) = (report.relative_divergence, report.pressure.residual);
             return Err(DriveError::NotConverged { step, time, divergence, residual });
         }
@@ -206,16 +201,81 @@ impl DriveError {
     }
 }
 
+/// What a driver leads from frame to frame.
+pub(crate) enum Film {
+    /// A simulation as it is.
+    Once(Box<dyn Simulation>),
+    /// One that became a loop.
+    Loop(Box<Looped>),
+}
+
+impl Film {
+    fn simulation(&self) -> &dyn Simulation {
+        match self {
+            Film::Once(sim) => &**sim,
+            Film::Loop(looped) => looped.simulation(),
+        }
+    }
+
+    fn simulation_mut(&mut self) -> &mut dyn Simulation {
+        match self {
+            Film::Once(sim) => &mut **sim,
+            Film::Loop(looped) => looped.simulation_mut(),
+        }
+    }
+
+    fn time(&self) -> f64 {
+        match self {
+            Film::Once(sim) => sim.time(),
+            Film::Loop(looped) => looped.time(),
+        }
+    }
+
+    /// A loop knows its frames by itself.
+    fn snap_time(&mut self, t: f64) {
+        if let Film::Once(sim) = self {
+            sim.snap_time(t);
+        }
+    }
+
+    fn longest_step(&self, cfl: f64) -> f64 {
+        match self {
+            Film::Once(sim) => sim.longest_step(cfl),
+            Film::Loop(looped) => looped.longest_step(cfl),
+        }
+    }
+
+    fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
+        match self {
+            Film::Once(sim) => sim.step(dt),
+            Film::Loop(looped) => looped.step(dt),
+        }
+    }
+
+    fn set_parameter(&mut self, name: &str, value: Value) -> Result<(), ParameterError> {
+        match self {
+            Film::Once(sim) => sim.set_parameter(name, value),
+            Film::Loop(looped) => looped.set_parameter(name, value),
+        }
+    }
+
+    fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
+        match self {
+            Film::Once(sim) => sim.visit_state(visitor),
+            Film::Loop(looped) => looped.visit_state(visitor),
+        }
+    }
+}
+
 impl Driver {
     /// Builds the simulation that a setup describes.
     pub fn new(setup: &Setup) -> Result<Self, BuildError> {
         let share = 1.0 / (setup.time.fps * f64::from(setup.solver.steps_per_frame));
         Ok(Driver {
-            sim: build(setup)?,
+            film: film(setup)?,
             fps: setup.time.fps,
             cfl: setup.solver.cfl,
             longest: setup.solver.max_dt.min(share),
-            divergence: if setup.model == Model::StableFluids { STRICT_DIVERGENCE } else { f64::INFINITY },
             substances: setup.substances.iter().map(|s| s.name.clone()).collect(),
             frame: 0,
             steps: 0,
@@ -225,24 +285,25 @@ impl Driver {
         })
     }
 
-    /// The simulation as it is.
+    /// The simulation as it is. In a loop its time is that of the scene, which objects and sources are at, and not
+    /// [that of the film](Self::time).
     pub fn simulation(&self) -> &dyn Simulation {
-        &*self.sim
+        self.film.simulation()
     }
 
     /// The simulation, to be looked at or changed between steps.
     pub fn simulation_mut(&mut self) -> &mut dyn Simulation {
-        &mut *self.sim
+        self.film.simulation_mut()
     }
 
     /// What can be changed while it runs, and what it is now.
     pub fn parameters(&mut self) -> Vec<Parameter> {
-        self.sim.parameters()
+        self.film.simulation_mut().parameters()
     }
 
     /// Changes a parameter from the next step on.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), ParameterError> {
-        self.sim.set_parameter(name, value.into())
+        self.film.set_parameter(name, value.into())
     }
 
     /// The names of the substances, in the order of their accounts.
@@ -260,9 +321,9 @@ impl Driver {
         self.steps
     }
 
-    /// Simulated seconds.
+    /// Seconds of the film: 0 at its beginning; negative while a loop is made.
     pub fn time(&self) -> f64 {
-        self.sim.time()
+        self.film.time()
     }
 
     /// What the accounts showed so far.
@@ -272,12 +333,18 @@ impl Driver {
 
     /// How far the making of a loop is; `None`: the next step leads to a frame.
     pub fn preparation(&self) -> Option<Preparation> {
-        self.sim.preparation()
+        match &self.film {
+            Film::Once(_) => None,
+            Film::Loop(looped) => looped.preparation(),
+        }
     }
 
     /// How well a loop is closed.
     pub fn seam(&self) -> Option<Seam> {
-        self.sim.seam()
+        match &self.film {
+            Film::Once(_) => None,
+            Film::Loop(looped) => looped.seam(),
+        }
     }
 
     /// Makes a step towards the next frame, or towards where the first one can begin.
@@ -293,13 +360,13 @@ impl Driver {
         }
         self.count(frame)?;
         let end = frame as f64 / self.fps;
-        let remaining = end - self.sim.time();
+        let remaining = end - self.film.time();
         let dt = next_dt(remaining, self.limit());
         let mut step = self.make(dt, Some((frame, 1.0 - (remaining - dt) * self.fps)))?;
         // Steps add up to frames but for rounding; a loop knows its frames by itself.
-        step.reached = dt == remaining || self.sim.time() >= end;
+        step.reached = dt == remaining || self.film.time() >= end;
         if step.reached {
-            self.sim.snap_time(end);
+            self.film.snap_time(end);
             (self.frame, self.since) = (frame, 0);
         }
         Ok(step)
@@ -324,29 +391,29 @@ impl Driver {
     /// Makes the steps that lead to a time between frames. The frames on the way are not counted.
     pub fn run_to_time(&mut self, end: f64) -> Result<(), DriveError> {
         let next = self.frame + 1;
-        while self.sim.time() < end {
+        while self.film.time() < end {
             self.count(next)?;
-            let remaining = end - self.sim.time();
+            let remaining = end - self.film.time();
             let dt = next_dt(remaining, self.limit());
             self.make(dt, None)?;
             if dt == remaining {
                 break;
             }
         }
-        self.sim.snap_time(end);
+        self.film.snap_time(end);
         self.since = 0;
         Ok(())
     }
 
     /// The longest step from here. At rest this may be infinite but for the share of a frame.
     fn limit(&self) -> f64 {
-        self.sim.longest_step(self.cfl).min(self.longest)
+        self.film.longest_step(self.cfl).min(self.longest)
     }
 
     /// Counts a step towards a frame.
     fn count(&mut self, frame: u64) -> Result<(), DriveError> {
         if self.since >= MAX_STEPS {
-            let cells_per_second = self.sim.cells_per_second();
+            let cells_per_second = self.film.simulation().cells_per_second();
             return Err(DriveError::TooManySteps { frame, limit: MAX_STEPS, cells_per_second });
         }
         self.since += 1;
@@ -355,10 +422,10 @@ impl Driver {
 
     fn make(&mut self, dt: f64, towards: Option<(u64, f64)>) -> Result<Step, DriveError> {
         let stopwatch = Stopwatch::start();
-        let report = self.sim.step(dt)?;
+        let report = self.film.step(dt)?;
         let seconds = stopwatch.seconds();
         self.steps += 1;
-        let (number, time) = (self.steps, self.sim.time());
+        let (number, time) = (self.steps, self.film.time());
         let mut troubles = Vec::new();
         for finding in self.watch.observe(&report.ledger, report.dt) {
             let (substance, kind) = match finding {
@@ -374,9 +441,7 @@ impl Driver {
                 troubles.push(Trouble { substance, step: number, time, finding });
             }
         }
-        let left = report.relative_divergence;
-        let too_divergent = left.is_nan() || left > self.divergence;
-        Ok(Step { number, time, towards, reached: false, seconds, report, troubles, too_divergent })
+        Ok(Step { number, time, towards, reached: false, seconds, report, troubles })
     }
 
     /// Shows the visitor everything that the rest of the run depends on, always in the same order.
@@ -389,7 +454,7 @@ impl Driver {
             *told = value != 0;
         }
         self.watch.visit_state(visitor);
-        self.sim.visit_state(visitor);
+        self.film.visit_state(visitor);
     }
 }
 
@@ -409,7 +474,6 @@ mod tests {
             seconds: 0.0,
             report,
             troubles: finding.map(trouble).into_iter().collect(),
-            too_divergent: false,
         }
     }
 

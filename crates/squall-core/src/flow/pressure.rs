@@ -28,7 +28,7 @@ impl<const D: usize> Pressure<D> {
         self.0.set(Domain { open: Some(open), ..Domain::default() }).expect("planned with solids");
     }
 
-    fn is_direct(&mut self) -> bool {
+    pub(super) fn is_direct(&mut self) -> bool {
         self.0.direct().is_some()
     }
 

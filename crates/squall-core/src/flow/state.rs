@@ -117,6 +117,7 @@ impl<const D: usize> Flow<D> {
             max_speed: projected.max_speed,
             max_divergence: projected.max_divergence,
             relative_divergence: projected.relative_divergence,
+            divergence_promised: if self.solver.is_direct() { 2.0 * self.refine_above } else { f64::INFINITY },
             energy,
             splitting: "",
             mass: ledger.substances.iter().map(|account| account.after).collect(),
@@ -183,6 +184,12 @@ impl<const D: usize> Flow<D> {
                 substance.or_else(|| self.texture.as_ref()?.field(name, component))
             }
         }
+    }
+
+    /// The number that is called so: `texture_0.weight` and so on, what each set of texture coordinates counts now.
+    pub fn scalar(&self, name: &str) -> Option<f64> {
+        let set = name.strip_prefix("texture_")?.strip_suffix(".weight")?.parse::<usize>().ok()?;
+        self.texture.as_ref()?.weights(self.time()).get(set).copied()
     }
 
     /// Copies a field of this flow into `out`, one value for each cell that is looked at, x fastest; of values on faces the

@@ -13,9 +13,9 @@ use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::flow::{Flow, Moved, show, vector};
 use crate::grid::{At, Grid};
-use crate::looped::Carries;
 use crate::ops;
 use crate::project::{Projected, subtract_centered_gradient};
+use crate::replay::Replay;
 use crate::report::{Stage, StepReport};
 use crate::sim::{StateVisitor, StepError};
 use crate::snapshot::Snapshot;
@@ -301,8 +301,8 @@ impl<const D: usize> Model<D> for StableFluids<D> {
     }
 }
 
-impl<const D: usize> Carries for StableFluids<D> {
-    fn flow(&mut self) -> Snapshot {
+impl<const D: usize> Replay for StableFluids<D> {
+    fn record_flow(&mut self) -> Snapshot {
         self.flow.snapshot()
     }
 
@@ -321,7 +321,7 @@ impl<const D: usize> Carries for StableFluids<D> {
         self.flow.set_contents(contents);
     }
 
-    fn carry(&mut self, recorded: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
+    fn replay(&mut self, recorded: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
         self.start()?;
         self.set_flow(recorded);
         let cfl = self.flow.begin(dt)?;

@@ -38,12 +38,12 @@ use crate::diffuse::DiffusionScheme;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::flow::{self, Flow, faces, show};
 use crate::grid::{At, Axis, Ends, Grid};
-use crate::looped::Carries;
 use crate::parameter::ParameterList;
 use crate::poisson::{Spectral, Symbol};
+use crate::replay::Replay;
 use crate::report::StepReport;
 use crate::shape::Track;
-use crate::sim::{FieldInfo, MatchReport, StateVisitor, StepError};
+use crate::sim::{FieldInfo, Figure, StateVisitor, StepError};
 use crate::snapshot::Snapshot;
 
 pub use check::TargetError;
@@ -191,10 +191,11 @@ impl<const D: usize> Model<D> for TargetSmoke<D> {
         }
     }
 
-    fn match_report(&mut self) -> Option<MatchReport> {
+    fn figures(&mut self) -> Vec<Figure> {
         let metrics = self.metrics();
-        let names = self.guided.iter().map(|g| self.flow.substances[g.substance].name.clone());
-        Some(MatchReport { energy: self.flow.energy(), smokes: names.zip(metrics).collect() })
+        let names = self.guided.iter().map(|g| self.flow.substances[g.substance].name.as_str());
+        let smokes = names.zip(&metrics).flat_map(|(name, m)| m.figures(name));
+        std::iter::once(Figure::new("energy", self.flow.energy())).chain(smokes).collect()
     }
 
     fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
@@ -222,8 +223,8 @@ impl<const D: usize> Model<D> for TargetSmoke<D> {
     }
 }
 
-impl<const D: usize> Carries for TargetSmoke<D> {
-    fn flow(&mut self) -> Snapshot {
+impl<const D: usize> Replay for TargetSmoke<D> {
+    fn record_flow(&mut self) -> Snapshot {
         self.flow.snapshot()
     }
 
@@ -240,7 +241,7 @@ impl<const D: usize> Carries for TargetSmoke<D> {
     }
 
     /// Without looking at its targets.
-    fn carry(&mut self, recorded: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
+    fn replay(&mut self, recorded: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
         self.flow.restore(recorded);
         let cfl = self.flow.begin(dt)?;
         self.advect_smoke(self.flow.time(), dt)?;

@@ -11,7 +11,6 @@ mod flows;
 mod free_space;
 mod karman;
 mod ledger;
-mod loops;
 mod mac;
 mod multigrid;
 mod noise;
