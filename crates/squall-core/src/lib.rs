@@ -104,6 +104,7 @@ pub mod sim;
 pub mod snapshot;
 pub mod solid;
 pub mod texture;
+mod threads;
 pub mod trace;
 pub mod visit;
 pub mod volume;
