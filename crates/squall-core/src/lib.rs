@@ -31,13 +31,13 @@
 //!
 //! ```
 //! use squall_core::advect::{Advection, Flow, MapScratch, advect_mapped};
-//! use squall_core::{At, Field, Grid, VectorField, poisson, project, sample::Isa, trace::Tracer};
+//! use squall_core::{At, Field, Grid, VectorField, poisson, project::Projection, sample::Isa, trace::Tracer};
 //!
 //! let grid = Grid::<2>::periodic([64, 64]);
 //! let new = |at| Field::new(grid.cells, at, grid.pressure_ends()).unwrap();
 //! let mut u: VectorField<2> = [new(At::Center), new(At::Center)];
 //! let mut faces: VectorField<2> = [new(At::Face(0)), new(At::Face(1))];
-//! let (mut q, mut spare) = (new(At::Center), new(At::Center));
+//! let (mut q, mut spare) = (new(At::Center), [new(At::Center), new(At::Center)]);
 //! let mut solver = poisson::plan(poisson::Problem::of(&grid)).build_for(&grid).unwrap();
 //! let mut scratch = MapScratch::new(q.layout(), Advection::MacCormack).unwrap();
 //! u[0].set_from(&grid, |p| (6.28 * p[1]).sin());
@@ -47,7 +47,7 @@
 //!     let [ux, uy] = &mut u;
 //!     advect_mapped(Advection::MacCormack, flow, 0.02, &mut [ux, uy], &mut [], None, &mut scratch); // move
 //!     u[1].par_rows(|_, v| v.iter_mut().for_each(|v| *v += 0.02 * 0.1)); //              push
-//!     project::project(&grid, &mut u, &mut faces, &mut q, &mut *solver, &mut spare); //  make incompressible
+//!     Projection::new(&grid, &mut *solver).centers(&mut u, &mut faces, &mut q, &mut spare); // make incompressible
 //! }
 //! assert!((u[1].get([5, 5]) - 0.02).abs() < 1e-3);
 //! ```

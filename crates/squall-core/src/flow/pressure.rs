@@ -1,17 +1,17 @@
 //! The pressure makes the flow incompressible.
 
 use super::Flow;
+use super::far::Far;
 use super::follow::{Edge, each_bit};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
-use crate::grid::{At, Grid};
-use crate::layout::{Layout, Row};
-use crate::ops::{self, divergence, max_abs};
+use crate::grid::Grid;
+use crate::layout::Layout;
 use crate::poisson::{self, Domain, PoissonSolver, Problem};
-use crate::project::Projected;
+use crate::project::{Outside, Projected, Projection};
 use crate::report::Stage;
 use crate::sample::Isa;
-use crate::solid::{Solids, divergence_around};
+use crate::solid::Solids;
 
 /// How the pressure is found: directly in a box without objects, step by step around objects and on tiles.
 pub(super) struct Pressure<const D: usize>(Box<dyn PoissonSolver<D>>);
@@ -37,73 +37,35 @@ impl<const D: usize> Pressure<D> {
     }
 }
 
-/// Single precision leaves about this much of a right side, at best.
-const FINEST: f64 = 3e-6;
-
 impl<const D: usize> Flow<D> {
-    /// `lap q = div u - e`, `u -= grad q`, where `e` is what swells. `pushed` is the time for which the present pressure has
-    /// pushed already. Leaves `q` as the potential, ghosts filled.
+    /// `lap q = div u - e`, `u -= grad q`, where `e` is what swells ([`Projection`]). `pushed` is the time for which the present
+    /// pressure has pushed already. Leaves `q` as the potential, ghosts filled.
     pub fn project(&mut self, pushed: Option<f64>) -> Projected {
         let timer = self.timings.start();
         let Self { grid, options, velocity, pressure, potential: q, scratch, solver, swelling, obstacles, .. } = self;
-        let (edge, mut far) = self.following.as_mut().map(|f| (&f.edge, &mut f.far)).unzip();
+        let pressure = &*pressure;
+        let mut outside = self.following.as_mut().map(|f| OpenAir {
+            grid: *grid,
+            far: &mut f.far,
+            edge: &f.edge,
+            pressure,
+            wind: options.wind,
+        });
         let [rhs, more, ..] = &mut scratch.lend()[..] else { unreachable!("two axes at least") };
-        velocity.iter_mut().for_each(|u| u.set_end_faces());
-        if let Some(o) = obstacles {
-            o.solids.prepare(grid, velocity, pushed.map(|dt| (&*pressure, dt)));
-        }
-        velocity.iter_mut().for_each(|u| u.fill_halo());
-        for field in [&mut *q, rhs, more] {
-            field.relabel(At::Center, grid.pressure_ends());
-        }
-
-        let solids = obstacles.as_ref().map(|o| &o.solids);
-        outflow(velocity, grid, solids, swelling.as_ref(), edge, rhs);
-        let before = max_abs(rhs) as f64;
-        let mut tolerance = options.tolerance;
-        if let Some(far) = &mut far {
-            let wanted = tolerance * ops::dot(rhs, rhs).sqrt();
-            far.hold_edge(grid, pressure, obstacles.as_ref(), rhs, more);
-            // What is held adds to the right side, but must not add to what is left of it.
-            let size = ops::dot(rhs, rhs).sqrt();
-            tolerance = if size > 0.0 { (wanted / size).clamp(tolerance.min(FINEST), tolerance) } else { tolerance };
-        }
-        let mut solve = solver.0.solve(rhs, q, tolerance);
-        if let Some(far) = &mut far {
-            far.finish_edge(grid, pressure, obstacles.as_ref(), q, more);
-        }
-        subtract_gradient(grid, velocity, q, solids);
-        if let Some(edge) = edge {
-            edge.calm(velocity, options.wind);
-        }
-        outflow(velocity, grid, solids, swelling.as_ref(), edge, rhs);
-        // What is left of a field that was all gradient is compared with what it was.
-        let relative = |divergence: f64, speed: f64| {
-            let speed = speed.max(before * grid.min_spacing());
-            if speed > 0.0 { divergence * grid.min_spacing() / speed } else { 0.0 }
+        let mut projection = Projection {
+            tolerance: options.tolerance,
+            refine_above: self.refine_above,
+            solids: obstacles.as_mut().map(|o| &mut o.solids),
+            pushed: pushed.map(|dt| (pressure, dt)),
+            swelling: swelling.as_ref(),
+            outside: outside.as_mut().map(|o| o as &mut dyn Outside<D>),
+            ..Projection::new(grid, &mut *solver.0)
         };
-        let (mut speeds, (mut left, mut max_divergence)) = (Speeds::of(velocity), ops::sum_and_max(rhs));
-        // Gradients of numbers that grow with the size of the box round; a second round takes that away.
-        if solver.is_direct() && relative(max_divergence as f64, speeds.most()) > self.refine_above {
-            solve.iterations += solver.0.solve(rhs, more, options.tolerance).iterations;
-            subtract_gradient(grid, velocity, more, solids);
-            let more = &*more;
-            q.par_rows(|row, q| q.iter_mut().zip(more.row(row)).for_each(|(q, m)| *q += m));
-            q.fill_halo();
-            outflow(velocity, grid, solids, swelling.as_ref(), edge, rhs);
-            (speeds, (left, max_divergence)) = (Speeds::of(velocity), ops::sum_and_max(rhs));
-        }
-        self.books.volume(grid, left, swelling.as_ref());
-        if let Some(o) = obstacles {
-            o.solids.constrain(grid, velocity);
-            speeds = Speeds::of(velocity);
-        }
-        self.fastest = (0..D).map(|a| speeds.most[a] / grid.spacing[a]).fold(0.0, f64::max);
-        let (max_divergence, max_speed) = (max_divergence as f64, speeds.most());
-        let relative_divergence = relative(max_divergence, max_speed);
-        let energy = Some(0.5 * speeds.squares * grid.cell_volume());
+        let done = projection.faces_with(velocity, q, rhs, more);
+        self.books.volume(grid, done.total_divergence, swelling.as_ref());
+        self.fastest = done.cells_per_second;
         self.timings.stop(Stage::Project, timer);
-        Projected { solve, max_divergence, relative_divergence, max_speed, energy }
+        done
     }
 
     /// `u -= dt grad p`, on faces.
@@ -135,65 +97,31 @@ impl<const D: usize> Flow<D> {
     }
 }
 
-/// What there is to know of velocities on faces.
-struct Speeds<const D: usize> {
-    /// The largest of each component.
-    most: [f64; D],
-    /// The sum of the squares of all.
-    squares: f64,
+/// The air around an unbounded grid: a potential flow without end.
+struct OpenAir<'a, const D: usize> {
+    grid: Grid<D>,
+    far: &'a mut Far<D>,
+    edge: &'a Edge<D>,
+    pressure: &'a Field<D>,
+    wind: [Real; D],
 }
 
-impl<const D: usize> Speeds<D> {
-    fn of(u: &VectorField<D>) -> Self {
-        let each = u.each_ref().map(ops::squares_and_max);
-        Speeds { most: each.map(|(_, most)| most as f64), squares: each.iter().map(|(squares, _)| squares).sum() }
+impl<const D: usize> Outside<D> for OpenAir<'_, D> {
+    fn hold(&mut self, solids: Option<&Solids<D>>, rhs: &mut Field<D>, spare: &mut Field<D>) {
+        self.far.hold_edge(&self.grid, self.pressure, solids, rhs, spare);
     }
 
-    fn most(&self) -> f64 {
-        self.most.iter().copied().fold(0.0, f64::max)
+    fn finish(&mut self, solids: Option<&Solids<D>>, q: &mut Field<D>, spare: &mut Field<D>) {
+        self.far.finish_edge(&self.grid, self.pressure, solids, q, spare);
     }
-}
 
-/// `u -= grad q` on all faces that are open, at least in part; fills all ghosts.
-fn subtract_gradient<const D: usize>(
-    grid: &Grid<D>,
-    u: &mut VectorField<D>,
-    q: &mut Field<D>,
-    solids: Option<&Solids<D>>,
-) {
-    q.fill_halo();
-    for a in 0..D {
-        match solids {
-            None => u[a].subtract_face_gradient(q, a, grid.spacing[a]),
-            Some(s) => {
-                let near = |row: Row<'_, D>| s.is_near(row);
-                let (open, solid) = (&s.open()[a], &s.velocity()[a]);
-                u[a].subtract_open_gradient(q, (a, grid.spacing[a]), open, solid, near);
-            }
-        }
-        u[a].fill_halo();
+    fn calm(&self, u: &mut VectorField<D>) {
+        self.edge.calm(u, self.wind);
     }
-}
 
-/// The flow out of every cell in excess of what appears in it; zero in the outermost cells of an unbounded grid, which
-/// belong to the open air.
-fn outflow<const D: usize>(
-    u: &VectorField<D>,
-    grid: &Grid<D>,
-    solids: Option<&Solids<D>>,
-    swelling: Option<&Field<D>>,
-    edge: Option<&Edge<D>>,
-    out: &mut Field<D>,
-) {
-    match solids {
-        None => divergence(u, grid.spacing, out),
-        Some(solids) => divergence_around(u, solids, grid.spacing, out),
-    }
-    if let Some(rate) = swelling {
-        out.par_rows(|row, out| out.iter_mut().zip(rate.row(row)).for_each(|(o, e)| *o -= e));
-    }
-    if let Some(edge) = edge {
-        let layout = out.layout().clone();
-        out.par_rows(|row, out| each_bit(edge.cells[layout.row_number(row)], |x| out[x] = 0.0));
+    /// The outermost cells belong to the open air.
+    fn leave_out(&self, div: &mut Field<D>) {
+        let layout = div.layout().clone();
+        div.par_rows(|row, div| each_bit(self.edge.cells[layout.row_number(row)], |x| div[x] = 0.0));
     }
 }

@@ -14,7 +14,7 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::flow::{Flow, Moved, show, vector};
 use crate::grid::{At, Grid};
 use crate::ops;
-use crate::project::{Projected, subtract_centered_gradient};
+use crate::project::{Projected, REFINE_ABOVE, subtract_centered_gradient};
 use crate::replay::Replay;
 use crate::report::{Stage, StepReport};
 use crate::sim::{StateVisitor, StepError};
@@ -22,9 +22,6 @@ use crate::snapshot::Snapshot;
 
 pub use super::Splitting;
 pub use crate::flow::Options;
-
-/// Above this relative divergence a projection makes a second round: half of what is promised.
-const REFINE_ABOVE: f64 = 5e-6;
 
 /// Which velocity carries things along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,6 +40,7 @@ use crate::flow::{self, Flow, faces, show};
 use crate::grid::{At, Axis, Ends, Grid};
 use crate::parameter::ParameterList;
 use crate::poisson::{Spectral, Symbol};
+use crate::project::REFINE_ABOVE;
 use crate::replay::Replay;
 use crate::report::StepReport;
 use crate::shape::Track;
@@ -54,9 +55,6 @@ pub use suggest::{Parameters, suggest};
 
 /// However far others let things move in a step: beyond this many cells advection takes several parts.
 const MOST_CELLS: f64 = 0.8;
-
-/// Above this relative divergence a projection makes a second round: advection in flux form needs a flow without divergence.
-const REFINE_ABOVE: f64 = 5e-6;
 
 /// How often a step projects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,6 +106,7 @@ impl<const D: usize> TargetSmoke<D> {
             ..flow::Options::default()
         };
         let mut flow = Flow::new(grid, shared)?;
+        // Advection in flux form needs a flow without divergence.
         flow.refine_above = REFINE_ABOVE;
         flow.books.whole_cells = true;
         Ok(TargetSmoke {
