@@ -69,6 +69,7 @@
 //! |---|---|
 //! | [`grid`], [`layout`], [`field`], [`rows`] | where cells are, how they lie in memory, values on them, loops over rows |
 //! | `halo` (private) | the one file that knows what each boundary means |
+//! | [`tiles`], [`scatter`] | loops over tiles; sums of what particles contribute |
 //! | [`sample`], [`trace`], [`advect`] | values between cells, paths of the flow, transport |
 //! | [`ops`] | divergence, sums, maxima |
 //! | [`poisson`], [`diffuse`], [`mod@project`] | direct solvers, diffusion, the divergence-free part of a field |
@@ -99,12 +100,14 @@ pub mod replay;
 pub mod report;
 pub mod rows;
 pub mod sample;
+pub mod scatter;
 pub mod shape;
 pub mod sim;
 pub mod snapshot;
 pub mod solid;
 pub mod texture;
 mod threads;
+pub mod tiles;
 pub mod trace;
 pub mod visit;
 pub mod volume;

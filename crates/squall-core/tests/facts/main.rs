@@ -17,6 +17,7 @@ mod noise;
 mod parameters;
 mod projection;
 mod promises;
+mod scatter;
 mod shapes;
 mod smoke;
 mod solids;
