@@ -79,9 +79,11 @@
 //! | [`model`] | whole time steps |
 //! | [`snapshot`], [`replay`] | fields at one moment; flows that are recorded, mixed and put back |
 //! | [`parameter`] | what can be read and changed by name while a simulation runs |
+//! | [`cancel`] | stopping within a step |
 //! | [`clock`], [`report`], [`ledger`], [`sim`], [`volume`] | time, what happened, what is conserved, what others see |
 
 pub mod advect;
+pub mod cancel;
 pub mod clock;
 pub mod diffuse;
 pub mod field;
@@ -115,6 +117,7 @@ pub mod volume;
 /// The number type of fields. Time, sums and norms are `f64`.
 pub type Real = f32;
 
+pub use cancel::CancelToken;
 pub use clock::Clock;
 pub use field::{Field, OutOfMemory, VectorField};
 pub use grid::{At, Axis, End, Ends, Grid, Side};

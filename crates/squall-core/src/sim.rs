@@ -1,5 +1,6 @@
 //! What a simulation looks like from outside: no dimension, no grid type, only named values.
 
+use crate::cancel::CancelToken;
 use crate::clock::Clock;
 use crate::field::{Field, OutOfMemory};
 use crate::parameter::{Parameter, ParameterError, Value};
@@ -36,6 +37,10 @@ pub trait Simulation: Send {
 
     /// Advances by `dt` seconds.
     fn step(&mut self, dt: f64) -> Result<StepReport, StepError>;
+
+    /// From now on steps look at this token between their stages and within iterations, and end with [`StepError::Cancelled`]
+    /// when it asks for that. The state is then somewhere within the step: who wants to go on restores one.
+    fn set_cancel(&mut self, _token: &CancelToken) {}
 
     /// Says that the time is exactly `t` now: frames fall on exact times however many steps led there.
     fn snap_time(&mut self, t: f64);
@@ -86,7 +91,8 @@ pub trait Simulation: Send {
         Vec::new()
     }
 
-    /// Changes a parameter from the next step on. Memory that this needs is taken then. Saved states do not hold parameters.
+    /// Changes a parameter from the next step on. Memory that this needs is taken then. States do not hold parameters:
+    /// who saves them keeps what was changed.
     fn set_parameter(&mut self, name: &str, _value: Value) -> Result<(), ParameterError> {
         Err(ParameterError::Unknown { name: name.to_owned(), known: Vec::new() })
     }
@@ -196,6 +202,9 @@ pub enum StepError {
     /// There is no memory for the fields.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
+    /// It was asked to stop within a step: see [`Simulation::set_cancel`].
+    #[error("the step was cancelled")]
+    Cancelled,
     /// A solver did not converge, and the caller asked for an error then.
     #[error(
         "the {what} solve did not converge in step {step} at t = {time} s: residual {residual:.1e} after {iterations} iterations"

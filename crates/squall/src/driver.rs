@@ -25,6 +25,7 @@ use std::fmt;
 
 use squall_core::clock::{Stopwatch, next_dt};
 use squall_core::ledger::{Finding, Watch};
+use squall_core::visit::{StateCopy, visit_list};
 use squall_core::{Parameter, ParameterError, Simulation, StateVisitor, StepError, StepReport, Value};
 
 use crate::build::{BuildError, film};
@@ -32,6 +33,10 @@ use crate::looped::{Looped, Preparation, Seam};
 use crate::run::CancelToken;
 use crate::setup::Setup;
 
+/// Steps that take fewer seconds are not worth to be cancelled.
+const PATIENCE: f64 = 0.5;
+/// Nobody has more parameters: a longer list is damage.
+const MOST_CHANGES: u64 = 10_000;
 /// Most steps in a frame: who needs more has made a mistake.
 const MAX_STEPS: u32 = 10_000;
 
@@ -52,6 +57,13 @@ pub struct Driver {
     watch: Watch,
     /// Whether a finding of each kind was told, for each substance.
     told: Vec<[bool; 2]>,
+    /// What was changed while running, in order, the last change of each parameter.
+    changes: Vec<(String, Value)>,
+    /// The state before a long step, so that the step can be cancelled; and whether such copies are made.
+    copy: StateCopy,
+    copies: bool,
+    /// Wall-clock seconds of the last step.
+    seconds: f64,
 }
 
 /// A step that was made.
@@ -209,6 +221,13 @@ pub(crate) enum Film {
     Loop(Box<Looped>),
 }
 
+/// Shows a text to the visitor.
+fn visit_text(visitor: &mut dyn StateVisitor, name: &str, text: &mut String) {
+    let mut bytes = std::mem::take(text).into_bytes();
+    visit_list(visitor, name, &mut bytes);
+    *text = String::from_utf8_lossy(&bytes).into_owned();
+}
+
 impl Film {
     fn simulation(&self) -> &dyn Simulation {
         match self {
@@ -282,6 +301,10 @@ impl Driver {
             since: 0,
             watch: Watch::new(setup.substances.len()),
             told: vec![[false; 2]; setup.substances.len()],
+            changes: Vec::new(),
+            copy: StateCopy::default(),
+            copies: true,
+            seconds: 0.0,
         })
     }
 
@@ -301,9 +324,22 @@ impl Driver {
         self.film.simulation_mut().parameters()
     }
 
-    /// Changes a parameter from the next step on.
+    /// Changes a parameter from the next step on. Saved states hold what was changed so.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), ParameterError> {
-        self.film.set_parameter(name, value.into())
+        let value = value.into();
+        self.film.set_parameter(name, value.clone())?;
+        self.changes.retain(|(known, _)| known != name);
+        self.changes.push((name.to_owned(), value));
+        Ok(())
+    }
+
+    /// Whether a copy of the state is kept during steps that take long (half a second and more), so that they can be cancelled;
+    /// they do by default. Short steps are always finished.
+    pub fn keep_copies(&mut self, copies: bool) {
+        self.copies = copies;
+        if !copies {
+            self.copy = StateCopy::default();
+        }
     }
 
     /// The names of the substances, in the order of their accounts.
@@ -372,7 +408,37 @@ impl Driver {
         Ok(step)
     }
 
-    /// Makes the steps that lead to a frame, and shows each. `false`: it was cancelled before, between two steps.
+    /// Makes a step, unless it is asked not to, before or while it is made. `None`: the state is the one before the step.
+    pub fn step_unless(&mut self, cancel: &CancelToken) -> Result<Option<Step>, DriveError> {
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        if self.copies && self.seconds >= PATIENCE { self.try_step(cancel) } else { self.step().map(Some) }
+    }
+
+    /// Makes a step that can be cancelled, if there is memory for a copy of the state.
+    fn try_step(&mut self, cancel: &CancelToken) -> Result<Option<Step>, DriveError> {
+        let (mut copy, since) = (std::mem::take(&mut self.copy), self.since);
+        let saved = copy.save(|visitor| self.visit_state(visitor));
+        if saved {
+            self.film.simulation_mut().set_cancel(cancel);
+        }
+        let made = self.step();
+        self.film.simulation_mut().set_cancel(&CancelToken::default());
+        let made = match made {
+            Err(DriveError::Step(StepError::Cancelled)) => {
+                copy.restore(|visitor| self.visit_state(visitor));
+                self.since = since;
+                Ok(None)
+            }
+            made => made.map(Some),
+        };
+        self.copy = copy;
+        made
+    }
+
+    /// Makes the steps that lead to a frame, and shows each. `false`: it was cancelled before; the state is that after the last
+    /// step that was shown.
     pub fn run_to(
         &mut self,
         frame: u64,
@@ -380,10 +446,8 @@ impl Driver {
         cancel: &CancelToken,
     ) -> Result<bool, DriveError> {
         while self.frame < frame {
-            if cancel.is_cancelled() {
-                return Ok(false);
-            }
-            on_step(&self.step()?);
+            let Some(step) = self.step_unless(cancel)? else { return Ok(false) };
+            on_step(&step);
         }
         Ok(true)
     }
@@ -424,6 +488,7 @@ impl Driver {
         let stopwatch = Stopwatch::start();
         let report = self.film.step(dt)?;
         let seconds = stopwatch.seconds();
+        self.seconds = seconds;
         self.steps += 1;
         let (number, time) = (self.steps, self.film.time());
         let mut troubles = Vec::new();
@@ -444,6 +509,34 @@ impl Driver {
         Ok(Step { number, time, towards, reached: false, seconds, report, troubles })
     }
 
+    /// Parameters first: what they change may need memory for the state.
+    fn visit_changes(&mut self, visitor: &mut dyn StateVisitor) {
+        let before = self.changes.clone();
+        let mut count = self.changes.len() as u64;
+        visitor.integer("driver.changes", &mut count);
+        self.changes.resize(count.min(MOST_CHANGES) as usize, (String::new(), Value::Number(0.0)));
+        for (name, value) in &mut self.changes {
+            visit_text(visitor, "driver.changed", name);
+            let mut is_word = u64::from(matches!(value, Value::Choice(_)));
+            visitor.integer("driver.is_word", &mut is_word);
+            if is_word != 0 {
+                let mut word = if let Value::Choice(word) = value { std::mem::take(word) } else { String::new() };
+                visit_text(visitor, "driver.word", &mut word);
+                *value = Value::Choice(word);
+            } else {
+                let mut number = if let Value::Number(number) = value { *number } else { 0.0 };
+                visitor.real("driver.number", &mut number);
+                *value = Value::Number(number);
+            }
+        }
+        if self.changes != before {
+            for (name, value) in &self.changes {
+                // What cannot be set any more was set before the state was saved: it is part of that.
+                let _ = self.film.set_parameter(name, value.clone());
+            }
+        }
+    }
+
     /// Shows the visitor everything that the rest of the run depends on, always in the same order.
     pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
         visitor.integer("driver.frame", &mut self.frame);
@@ -453,6 +546,7 @@ impl Driver {
             visitor.integer("driver.told", &mut value);
             *told = value != 0;
         }
+        self.visit_changes(visitor);
         self.watch.visit_state(visitor);
         self.film.visit_state(visitor);
     }
@@ -475,6 +569,56 @@ mod tests {
             report,
             troubles: finding.map(trouble).into_iter().collect(),
         }
+    }
+
+    fn scene() -> Driver {
+        let text = "model = \"smoke\"\n[grid]\ncells = [32, 48]\nsize = [2, 3]\n[[source]]\n\
+                    shape = { sphere = { center = [1, 0.5], radius = 0.3 } }\nset = { density = 1, temperature = 1 }\n";
+        let (setup, _) = crate::Scene::parse("smoke.toml", text, &[]).unwrap().setup().unwrap();
+        Driver::new(&setup).unwrap()
+    }
+
+    fn state(driver: &mut Driver) -> StateCopy {
+        let mut copy = StateCopy::default();
+        assert!(copy.save(|visitor| driver.visit_state(visitor)));
+        copy
+    }
+
+    #[test]
+    fn a_step_that_is_cancelled_on_its_way_was_never_made() {
+        let (mut driver, mut other) = (scene(), scene());
+        let never = CancelToken::default();
+        for driver in [&mut driver, &mut other] {
+            assert!(driver.run_to(2, &mut |_| (), &never).unwrap());
+        }
+        let before = state(&mut driver);
+        let mut cancelled = 0;
+        while driver.try_step(&CancelToken::after(cancelled)).unwrap().is_none() {
+            assert!(state(&mut driver) == before && driver.since == other.since, "{cancelled} looks");
+            cancelled += 1;
+        }
+        assert!(cancelled >= 3, "looked at {cancelled} times");
+        other.step().unwrap();
+        assert!(state(&mut driver) == state(&mut other), "and the next one is as if nothing had happened");
+    }
+
+    #[test]
+    fn states_hold_parameters_that_were_changed_while_running() {
+        let mut driver = scene();
+        let never = CancelToken::default();
+        driver.run_to(1, &mut |_| (), &never).unwrap();
+        driver.set("viscosity", 0.05).unwrap();
+        driver.set("viscosity", 0.02).unwrap();
+        driver.set("advection", "semi_lagrangian").unwrap();
+        driver.run_to(2, &mut |_| (), &never).unwrap();
+        let saved = state(&mut driver);
+        driver.run_to(3, &mut |_| (), &never).unwrap();
+
+        let mut resumed = scene();
+        saved.restore(|visitor| resumed.visit_state(visitor));
+        assert_eq!(resumed.parameters(), driver.parameters());
+        resumed.run_to(3, &mut |_| (), &never).unwrap();
+        assert!(state(&mut resumed) == state(&mut driver));
     }
 
     #[test]

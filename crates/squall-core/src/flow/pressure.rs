@@ -51,6 +51,7 @@ impl<const D: usize> Flow<D> {
             pressure,
             wind: options.wind,
         });
+        solver.0.set_cancel(&self.cancel);
         let [rhs, more, ..] = &mut scratch.lend()[..] else { unreachable!("two axes at least") };
         let mut projection = Projection {
             tolerance: options.tolerance,

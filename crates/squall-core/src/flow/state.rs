@@ -26,6 +26,7 @@ impl<const D: usize> Flow<D> {
     /// many cells things move by, at most.
     pub fn begin(&mut self, dt: f64) -> Result<f64, StepError> {
         assert!(dt > 0.0 && dt.is_finite(), "a time step must be positive, not {dt}");
+        self.go_on()?;
         self.timings = Timings::default();
         let timer = self.timings.start();
         self.start()?;
@@ -95,6 +96,7 @@ impl<const D: usize> Flow<D> {
 
     /// [`Flow::finish`] with an energy that the model knows better.
     pub(crate) fn report(&mut self, dt: f64, projected: Projected, energy: f64) -> Result<StepReport, StepError> {
+        self.go_on()?;
         self.clock.tick(dt);
         let timer = self.timings.start();
         let cfl = self.speed() * dt;
@@ -127,6 +129,11 @@ impl<const D: usize> Flow<D> {
             viscous: self.viscous.clone(),
             timings: self.timings.clone(),
         })
+    }
+
+    /// An error if the step is to be cancelled.
+    pub fn go_on(&self) -> Result<(), StepError> {
+        if self.cancel.is_cancelled() { Err(StepError::Cancelled) } else { Ok(()) }
     }
 
     fn find_not_finite(&self) -> Result<(), NotFinite> {
@@ -306,6 +313,9 @@ impl<const D: usize> Flow<D> {
             texture.visit_state(visitor);
         }
         self.books.visit_state(visitor, self.substances.len());
+        if let Some(following) = &mut self.following {
+            following.far.forget_step();
+        }
         // How fast things are limits the next step.
         self.fastest = fastest(&self.velocity, &self.grid);
         self.place_obstacles(self.clock.time);

@@ -97,6 +97,10 @@ macro_rules! simulation {
                 $crate::model::Model::step(self, dt)
             }
 
+            fn set_cancel(&mut self, token: &$crate::CancelToken) {
+                self.flow.cancel = token.clone();
+            }
+
             fn snap_time(&mut self, t: f64) {
                 self.flow.snap_time(t);
             }

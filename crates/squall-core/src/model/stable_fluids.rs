@@ -198,7 +198,7 @@ impl<const D: usize> StableFluids<D> {
         self.flow.lose(dt);
     }
 
-    fn diffuse(&mut self, dt: f64) -> Result<(), OutOfMemory> {
+    fn diffuse(&mut self, dt: f64) -> Result<(), StepError> {
         self.flow.diffuse_centered(&mut self.velocity, dt)?;
         self.flow.diffuse_substances(dt)
     }

@@ -4,6 +4,7 @@
 
 mod common;
 
+mod cancel;
 mod confinement;
 mod conservation;
 mod faults;

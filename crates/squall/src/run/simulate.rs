@@ -12,7 +12,7 @@ use super::log::Log;
 use super::passes::Sidecar;
 use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use super::writer::{Failed, Frame, Pixels, Writer, Written};
-use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS};
+use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS, budget};
 use crate::driver::{Driver, Step};
 use crate::picture::{Painter, Picture, read_field, tone};
 use crate::setup::Setup;
@@ -77,6 +77,7 @@ impl<'a> Simulator<'a> {
         checkpoint: Option<Checkpoint>,
     ) -> Result<Self, RunError> {
         let mut driver = Driver::new(setup)?;
+        driver.keep_copies(budget::has_room_for_a_copy(setup, options));
         let mut painter = Painter::new(setup)?;
         let mut totals = Totals::new(setup.substances.len());
         let resumed = checkpoint.is_some();
@@ -126,10 +127,7 @@ impl<'a> Simulator<'a> {
             if let Some(preparation) = self.driver.preparation() {
                 observer.event(&Event::Preparing(preparation));
             }
-            if cancel.is_cancelled() {
-                return Err(Stop::Cancelled);
-            }
-            let step = self.driver.step()?;
+            let Some(step) = self.driver.step_unless(cancel)? else { return Err(Stop::Cancelled) };
             self.note(&step, observer)?;
             if step.reached {
                 self.show(self.driver.frame(), observer)?;

@@ -301,6 +301,11 @@ impl<const D: usize> Far<D> {
         Ok(())
     }
 
+    /// Forgets what was done since the last projection: a step was not finished.
+    pub fn forget_step(&mut self) {
+        (self.pushed, self.advected) = (0.0, 0.0);
+    }
+
     /// Finds the values of the potential in the outermost cells, puts them into `held` and nothing else there, and what follows
     /// for the cells beside into the right side.
     pub fn hold_edge(
@@ -391,7 +396,7 @@ impl<const D: usize> Far<D> {
         } else if let Some(induced) = &mut self.induced {
             induced.fill(0.0);
         }
-        (self.pushed, self.advected) = (0.0, 0.0);
+        self.forget_step();
     }
 
     /// What the pressure and advection have done already, as a potential; zero in solids, if any are given, and with `more` added.
