@@ -112,7 +112,7 @@ impl<const D: usize> Scatter<D> {
     ) {
         let (layout, at, ends) = (fields[0].layout().clone(), fields[0].at(), fields[0].ends());
         let alike = |f: &&mut Field<D>| f.layout() == &layout && f.at() == at && f.ends() == ends;
-        assert!(fields.iter().all(|f| alike(&f)), "fields of one shape at one place");
+        assert!(fields.iter().all(alike), "fields of one shape at one place");
 
         // Windows of the same size for all tiles, so that their places are known.
         let margin = self.margin;
