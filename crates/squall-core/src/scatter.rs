@@ -29,13 +29,13 @@
 //!             row[1] += wy * x;
 //!         }
 //!     }
-//! });
+//! })?;
 //! assert!((squall_core::ops::sum(&mass) - 3.0).abs() < 1e-6);
 //! # Ok::<(), squall_core::OutOfMemory>(())
 //! ```
 
 use crate::Real;
-use crate::field::Field;
+use crate::field::{Field, OutOfMemory};
 use crate::grid::{At, Ends};
 use crate::layout::{Layout, tile_width};
 use crate::threads::prelude::*;
@@ -70,6 +70,7 @@ pub struct Window<'a, const D: usize> {
     data: &'a mut [Real],
     used: &'a mut bool,
     first: [isize; D],
+    sizes: [usize; D],
     stride: [usize; D],
 }
 
@@ -81,7 +82,9 @@ impl<const D: usize> Window<'_, D> {
             *self.used = true;
             self.data.fill(0.0);
         }
-        let at: usize = (0..D).map(|a| (index[a] - self.first[a]) as usize * self.stride[a]).sum();
+        let local: [usize; D] = std::array::from_fn(|a| (index[a] - self.first[a]) as usize);
+        debug_assert!(local[0] + len <= self.sizes[0] && (1..D).all(|a| local[a] < self.sizes[a]), "beyond the window");
+        let at: usize = (0..D).map(|a| local[a] * self.stride[a]).sum();
         &mut self.data[at..at + len]
     }
 
@@ -104,12 +107,13 @@ impl<const D: usize> Scatter<D> {
     /// parallel, and adds into its windows, one for each field.
     ///
     /// What reaches beyond a periodic end comes back at the other. Beyond other ends only the values on the end itself exist, the
-    /// last faces or nodes; what else reaches there, or where no tile is, is dropped.
+    /// last faces or nodes; what else reaches there, or where no tile is, is dropped. Memory is taken at the first use, and when
+    /// there are more tiles.
     pub fn add<const K: usize>(
         &mut self,
         fields: [&mut Field<D>; K],
         f: impl Fn(Tile<D>, &mut [Window<'_, D>; K]) + Sync,
-    ) {
+    ) -> Result<(), OutOfMemory> {
         let (layout, at, ends) = (fields[0].layout().clone(), fields[0].at(), fields[0].ends());
         let alike = |f: &&mut Field<D>| f.layout() == &layout && f.at() == at && f.ends() == ends;
         assert!(fields.iter().all(alike), "fields of one shape at one place");
@@ -122,17 +126,21 @@ impl<const D: usize> Scatter<D> {
             stride[a] = stride[a - 1] * sizes[a - 1];
         }
         let (size, count) = (sizes.iter().product::<usize>(), layout.tile_count());
-        self.windows.resize((count * K * size).max(self.windows.len()), 0.0);
+        let (values, there) = (count.saturating_mul(K * size), self.windows.len());
+        let bytes = values.saturating_mul(size_of::<Real>());
+        let room = self.windows.try_reserve_exact(values.saturating_sub(there));
+        room.map_err(|_| OutOfMemory { cells: layout.cells().to_vec(), bytes })?;
+        self.windows.resize(values.max(there), 0.0);
         self.used.clear();
         self.used.resize(count * K, false);
-        let windows = self.windows[..count * K * size].par_chunks_mut(K * size);
+        let windows = self.windows[..values].par_chunks_mut(K * size);
         windows.zip(self.used.par_chunks_mut(K)).enumerate().for_each(|(number, (data, used))| {
             let tile = layout.tile(number);
             let first = tile.first.map(|i| i - margin as isize);
             let mut parts = data.chunks_exact_mut(size).zip(used);
             let mut windows = std::array::from_fn(|_| {
                 let (data, used) = parts.next().expect("a window for each field");
-                Window { data, used, first, stride }
+                Window { data, used, first, sizes, stride }
             });
             f(tile, &mut windows);
         });
@@ -151,7 +159,7 @@ impl<const D: usize> Scatter<D> {
         let slices = fields.map(|f| &mut f.data_mut()[layout.group_start(0)..]);
         if let Some(tiles) = layout.as_tiles() {
             let groups = tiles.slots() - 1;
-            return for_each_group(&layout, 0, groups, slices, &|g, mut slices| {
+            for_each_group(&layout, 0, groups, slices, &|g, mut slices| {
                 let slot = g as u32 + 1;
                 let Some(cells) = written(&layout, at, slot) else { return };
                 for (n, &from) in tiles.around(slot).iter().enumerate() {
@@ -167,6 +175,7 @@ impl<const D: usize> Scatter<D> {
                     }
                 }
             });
+            return Ok(());
         }
         let parts = &self.parts;
         let counts = parts.each_ref().map(Vec::len);
@@ -194,6 +203,7 @@ impl<const D: usize> Scatter<D> {
                 }
             }
         });
+        Ok(())
     }
 }
 

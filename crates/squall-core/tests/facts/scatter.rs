@@ -56,15 +56,16 @@ fn scattered<const D: usize>(
     // Twice: what the first use left behind must not matter.
     for _ in 0..2 {
         field.fill(0.0);
-        pool.install(|| {
+        let added = pool.install(|| {
             scatter.add([&mut field], |tile, [window]| {
                 for &(place, mass) in &of_tile[tile.number] {
                     each_row(at, place, mass, |index, weights| {
                         window.row(index, 3).iter_mut().zip(weights).for_each(|(out, w)| *out += w);
                     });
                 }
-            });
+            })
         });
+        added.unwrap();
     }
     field
 }
@@ -197,12 +198,13 @@ fn several_fields_at_one_place_are_added_to_at_once_and_keep_what_they_held() {
     let new = || Field::<2>::on(&layout, At::Center, [Ends::FLAT; 2]).unwrap();
     let (mut mass, mut momentum) = (new(), new());
     mass.fill(1.0);
-    Scatter::new(1).add([&mut mass, &mut momentum], |tile, [mass, momentum]| {
+    let added = Scatter::new(1).add([&mut mass, &mut momentum], |tile, [mass, momentum]| {
         if tile.contains([31, 5]) {
             *mass.value([32, 5]) += 2.0;
             *momentum.value([31, 5]) += 3.0;
         }
     });
+    added.unwrap();
     assert_eq!((mass.get([32, 5]), mass.get([31, 5]), mass.get([0, 39])), (3.0, 1.0, 1.0));
     assert_eq!((momentum.get([31, 5]), ops::sum(&momentum)), (3.0, 3.0));
 }
