@@ -32,10 +32,15 @@ fn limit(options: &RunOptions) -> Option<u64> {
     options.memory_limit.or_else(|| Some(available_memory()? / 10 * 9))
 }
 
-/// Whether a run may take the memory for a copy of its state.
+/// Steps of fewer cells are short: nobody needs to cancel one on its way.
+const SHORT_STEPS: u64 = 1 << 22;
+
+/// Whether a run keeps a copy of its state, so that long steps can be cancelled on their way: if the grid is large, and there is
+/// memory beyond what is needed. By the size and not by the clock, so that a run takes the same memory every time.
 pub(super) fn has_room_for_a_copy(setup: &Setup, options: &RunOptions) -> bool {
     let copy = state_numbers(setup).saturating_mul(4);
-    limit(options).is_none_or(|limit| memory_needed(setup).saturating_add(copy) <= limit)
+    let fits = |limit| memory_needed(setup).saturating_add(copy) <= limit;
+    setup.cell_count() >= SHORT_STEPS && limit(options).is_none_or(fits)
 }
 
 /// How many numbers a state has: velocity twice, pressure and substances.
