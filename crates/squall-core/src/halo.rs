@@ -5,7 +5,7 @@ use crate::field::{Field, Pad, VectorField};
 use crate::grid::{At, End, Ends, Grid, Side};
 use crate::layout::{Bounds, HALO, Layout, Row, SLACK, tile_width};
 use crate::rows;
-use rayon::prelude::*;
+use crate::threads::prelude::*;
 
 impl<const D: usize> Grid<D> {
     /// What the pressure does: flat at walls and where the flow across the face is given, zero where the side is open.

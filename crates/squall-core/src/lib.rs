@@ -31,13 +31,13 @@
 //!
 //! ```
 //! use squall_core::advect::{Advection, Flow, MapScratch, advect_mapped};
-//! use squall_core::{At, Field, Grid, VectorField, poisson, project, sample::Isa, trace::Tracer};
+//! use squall_core::{At, Field, Grid, VectorField, poisson, project::Projection, sample::Isa, trace::Tracer};
 //!
 //! let grid = Grid::<2>::periodic([64, 64]);
 //! let new = |at| Field::new(grid.cells, at, grid.pressure_ends()).unwrap();
 //! let mut u: VectorField<2> = [new(At::Center), new(At::Center)];
 //! let mut faces: VectorField<2> = [new(At::Face(0)), new(At::Face(1))];
-//! let (mut q, mut spare) = (new(At::Center), new(At::Center));
+//! let (mut q, mut spare) = (new(At::Center), [new(At::Center), new(At::Center)]);
 //! let mut solver = poisson::plan(poisson::Problem::of(&grid)).build_for(&grid).unwrap();
 //! let mut scratch = MapScratch::new(q.layout(), Advection::MacCormack).unwrap();
 //! u[0].set_from(&grid, |p| (6.28 * p[1]).sin());
@@ -47,7 +47,7 @@
 //!     let [ux, uy] = &mut u;
 //!     advect_mapped(Advection::MacCormack, flow, 0.02, &mut [ux, uy], &mut [], None, &mut scratch); // move
 //!     u[1].par_rows(|_, v| v.iter_mut().for_each(|v| *v += 0.02 * 0.1)); //              push
-//!     project::project(&grid, &mut u, &mut faces, &mut q, &mut *solver, &mut spare); //  make incompressible
+//!     Projection::new(&grid, &mut *solver).centers(&mut u, &mut faces, &mut q, &mut spare); // make incompressible
 //! }
 //! assert!((u[1].get([5, 5]) - 0.02).abs() < 1e-3);
 //! ```
@@ -69,6 +69,7 @@
 //! |---|---|
 //! | [`grid`], [`layout`], [`field`], [`rows`] | where cells are, how they lie in memory, values on them, loops over rows |
 //! | `halo` (private) | the one file that knows what each boundary means |
+//! | [`tiles`], [`scatter`] | loops over tiles; sums of what particles contribute |
 //! | [`sample`], [`trace`], [`advect`] | values between cells, paths of the flow, transport |
 //! | [`ops`] | divergence, sums, maxima |
 //! | [`poisson`], [`diffuse`], [`mod@project`] | direct solvers, diffusion, the divergence-free part of a field |
@@ -76,11 +77,13 @@
 //! | [`solid`] | obstacles: open parts of faces, flow and smoke around them |
 //! | [`texture`] | coordinates that the flow carries, for patterns painted on it |
 //! | [`model`] | whole time steps |
-//! | [`looped`], [`snapshot`] | frames whose last leads into the first; fields at one moment |
+//! | [`snapshot`], [`replay`] | fields at one moment; flows that are recorded, mixed and put back |
 //! | [`parameter`] | what can be read and changed by name while a simulation runs |
+//! | [`cancel`] | stopping within a step |
 //! | [`clock`], [`report`], [`ledger`], [`sim`], [`volume`] | time, what happened, what is conserved, what others see |
 
 pub mod advect;
+pub mod cancel;
 pub mod clock;
 pub mod diffuse;
 pub mod field;
@@ -90,20 +93,23 @@ pub mod grid;
 mod halo;
 pub mod layout;
 pub mod ledger;
-pub mod looped;
 pub mod model;
 pub mod ops;
 pub mod parameter;
 pub mod poisson;
 pub mod project;
+pub mod replay;
 pub mod report;
 pub mod rows;
 pub mod sample;
+pub mod scatter;
 pub mod shape;
 pub mod sim;
 pub mod snapshot;
 pub mod solid;
 pub mod texture;
+mod threads;
+pub mod tiles;
 pub mod trace;
 pub mod visit;
 pub mod volume;
@@ -111,13 +117,16 @@ pub mod volume;
 /// The number type of fields. Time, sums and norms are `f64`.
 pub type Real = f32;
 
+pub use cancel::CancelToken;
 pub use clock::Clock;
 pub use field::{Field, OutOfMemory, VectorField};
 pub use grid::{At, Axis, End, Ends, Grid, Side};
 pub use layout::{HALO, Layout, Row};
 pub use parameter::{Parameter, ParameterError, Value};
+pub use replay::Replay;
 pub use report::{SolveReport, StepReport, Timings};
 pub use shape::Shape;
-pub use sim::{FieldInfo, NotFinite, Simulation, StateVisitor, StepError};
+pub use sim::{Attribute, FieldInfo, Figure, NotFinite, Particles, Simulation, StateVisitor, StepError};
+pub use snapshot::Snapshot;
 pub use texture::TextureCoordinates;
 pub use volume::Volume;

@@ -1,12 +1,14 @@
-//! Projection: the part of a velocity field that is free of divergence.
+//! Projection: the part of a velocity field that is free of divergence. There is one, for the models and for steps of your own.
 //!
-//! Velocities live at cell centres, where no compact divergence can be zero exactly. So the face velocities between
-//! them are projected, exactly, and the centres follow approximately (Almgren, Bell & Szymczak 1996):
+//! Velocities live on faces. What is projected is exact up to the tolerance of the solver, or to rounding if that is direct:
 //!
-//! 1. face velocity = mean of the two cells beside it; on walls what the wall says;
-//! 2. `lap q = div`, solved directly;
-//! 3. face velocity -= `(q_right - q_left) / h`: now `div = 0` to rounding. This field carries everything in the next step;
-//! 4. cell velocity -= mean of the two face gradients, which is the centred gradient of Stam's paper.
+//! 1. what solids and sides prescribe;
+//! 2. `lap q = div u - e`, where `e` is what swells;
+//! 3. `u -= (q_right - q_left) / h` on faces that are open, at least in part.
+//!
+//! Velocities at cell centres follow approximately ([`Projection::centers`]; Almgren, Bell & Szymczak 1996), as no compact
+//! divergence of theirs can be zero exactly: the faces between them are projected, and the centres lose the mean of the gradients on
+//! both sides, which is the centred gradient of Stam's paper.
 //!
 //! Subtracting gradients of numbers that grow with the size of the box leaves rounding errors; if they show, a second,
 //! cheap round of the same takes them away.
@@ -14,16 +16,23 @@
 use crate::Real;
 use crate::field::{Field, Pad, VectorField};
 use crate::grid::{At, Grid};
-use crate::halo::subtract_gradient;
-use crate::ops::{divergence, max_abs, max_divergence};
-use crate::poisson::{PoissonSolver, Symbol};
+use crate::halo::{Closed, subtract_gradient_around};
+use crate::layout::Row;
+use crate::ops::{self, PIECE, Sums, divergence};
+use crate::poisson::PoissonSolver;
 use crate::report::SolveReport;
+use crate::rows;
+use crate::sample::{Isa, Kernel};
+use crate::solid::{Solids, divergence_around};
 
-/// A second round is made when `max |div u| h / max |u|` is above this: half of what is promised.
-const REFINE_ABOVE: f64 = 5e-6;
+/// A direct solver makes a second round when `max |div u| h / max |u|` is above this: half of what is promised.
+pub const REFINE_ABOVE: f64 = 5e-6;
 
 /// To which part of the divergence a solver that is not direct has to come.
-const TOLERANCE: f64 = 1e-4;
+pub const TOLERANCE: f64 = 1e-4;
+
+/// Single precision leaves about this much of a right side, at best.
+const FINEST: f64 = 3e-6;
 
 /// What a projection left.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,98 +43,291 @@ pub struct Projected {
     pub max_divergence: f64,
     /// The same times the smallest cell size over the largest velocity before or after.
     pub relative_divergence: f64,
+    /// The sum of `div u` over the cells, in 1/s.
+    pub total_divergence: f64,
     /// Largest face velocity component, in m/s.
     pub max_speed: f64,
+    /// The largest in cells per second.
+    pub cells_per_second: f64,
     /// Kinetic energy of the face velocities per unit mass density, integrated over the cells; `None` if it was not measured.
     pub energy: Option<f64>,
 }
 
-/// Makes `faces` the divergence-free field next to the centred velocity `u`, and takes the same gradient from `u`.
+/// A projection, and what takes part in it.
 ///
-/// Leaves the ghosts of `faces` filled. `q` is left with the potential, ghosts filled: the
-/// pressure is `q / dt`. `scratch` may be any field.
-pub fn project<const D: usize>(
-    grid: &Grid<D>,
-    u: &mut VectorField<D>,
-    faces: &mut VectorField<D>,
-    q: &mut Field<D>,
-    solver: &mut dyn PoissonSolver<D>,
-    scratch: &mut Field<D>,
-) -> Projected {
-    for a in 0..D {
-        u[a].fill_halo();
-        faces[a].set_face_means(&u[a], a);
-    }
-    let done = project_from(grid, faces, q, solver, scratch, || largest(u));
-    for a in 0..D {
-        subtract_centered_gradient(&mut u[a], q, a, grid.spacing[a]);
-    }
-    done
+/// ```
+/// use squall_core::project::Projection;
+/// use squall_core::{At, Field, Grid, VectorField, poisson};
+///
+/// let grid = Grid::<2>::periodic([32, 32]);
+/// let new = |at| Field::new(grid.cells, at, grid.pressure_ends()).unwrap();
+/// let mut u: VectorField<2> = [new(At::Face(0)), new(At::Face(1))];
+/// u[0].set_from(&grid, |p| (6.28 * (p[0] + p[1])).sin());
+/// let mut solver = poisson::plan(poisson::Problem::of(&grid)).build_for(&grid).unwrap();
+/// let (mut q, mut spare) = (new(At::Center), [new(At::Center), new(At::Center)]);
+/// let done = Projection::new(&grid, &mut *solver).faces(&mut u, &mut q, &mut spare);
+/// assert!(done.relative_divergence < 1e-5);
+/// ```
+pub struct Projection<'a, const D: usize> {
+    /// Where cells are.
+    pub grid: &'a Grid<D>,
+    /// What solves for the potential.
+    pub solver: &'a mut dyn PoissonSolver<D>,
+    /// To which part of the divergence a solver that is not direct has to come.
+    pub tolerance: f64,
+    /// From which relative divergence on a direct solver makes a second round.
+    pub refine_above: f64,
+    /// What is in the way. The solver has to know which faces it leaves open.
+    pub solids: Option<&'a mut Solids<D>>,
+    /// A pressure that has pushed the velocity already, and for how long: see [`Solids::prepare`].
+    pub pushed: Option<(&'a Field<D>, f64)>,
+    /// How much fluid appears, per volume and second.
+    pub swelling: Option<&'a Field<D>>,
+    /// The instruction set to use.
+    pub isa: Isa,
+    /// What is outside of an unbounded grid.
+    pub(crate) outside: Option<&'a mut dyn Outside<D>>,
 }
 
-/// Makes a staggered field free of divergence: `lap q = div u`, `u -= grad q`. Fills the ghosts of `u` and `q`.
-pub fn project_faces<const D: usize>(
-    grid: &Grid<D>,
-    faces: &mut VectorField<D>,
-    q: &mut Field<D>,
-    solver: &mut dyn PoissonSolver<D>,
-    scratch: &mut Field<D>,
-) -> Projected {
-    let before = largest(faces);
-    project_from(grid, faces, q, solver, scratch, || before)
+/// What is outside of an unbounded grid, as a projection sees it.
+pub(crate) trait Outside<const D: usize> {
+    /// Brings what is held in the outermost cells into the right side. `spare` may be any field.
+    fn hold(&mut self, solids: Option<&Solids<D>>, rhs: &mut Field<D>, spare: &mut Field<D>);
+    /// Puts what was held into the potential. `spare` holds what [`hold`](Self::hold) left there.
+    fn finish(&mut self, solids: Option<&Solids<D>>, q: &mut Field<D>, spare: &mut Field<D>);
+    /// Says what velocities behind the outermost cells are.
+    fn calm(&self, u: &mut VectorField<D>);
+    /// Sets what belongs to the outside to zero.
+    fn leave_out(&self, div: &mut Field<D>);
 }
 
-/// `before` is the largest velocity that went in: what is left of a field that was all gradient is only rounding, and has
-/// to be compared with that.
-fn project_from<const D: usize>(
-    grid: &Grid<D>,
-    faces: &mut VectorField<D>,
-    q: &mut Field<D>,
-    solver: &mut dyn PoissonSolver<D>,
-    scratch: &mut Field<D>,
-    before: impl Fn() -> f64,
-) -> Projected {
-    q.relabel(At::Center, grid.pressure_ends());
-    scratch.relabel(q.at(), q.ends());
-    divergence(faces, grid.spacing, scratch);
-    let mut solve = solver.solve(scratch, q, TOLERANCE);
-    subtract(grid, faces, q);
-    let mut done = measure(grid, faces, &before);
-    if done.relative_divergence > REFINE_ABOVE
-        && let Some(direct) = solver.direct()
-    {
-        divergence(faces, grid.spacing, scratch);
-        direct.apply(scratch, Symbol::InverseLaplacian);
-        subtract(grid, faces, scratch);
-        solve.iterations += 1;
-        let more = &*scratch;
-        q.par_rows(|row, q| q.iter_mut().zip(more.row(row)).for_each(|(q, m)| *q += m));
-        q.fill_halo();
-        done = measure(grid, faces, &before);
+impl<'a, const D: usize> Projection<'a, D> {
+    /// In a box, or on tiles, where nothing is in the way.
+    pub fn new(grid: &'a Grid<D>, solver: &'a mut dyn PoissonSolver<D>) -> Self {
+        Projection {
+            grid,
+            solver,
+            tolerance: TOLERANCE,
+            refine_above: REFINE_ABOVE,
+            solids: None,
+            pushed: None,
+            swelling: None,
+            isa: Isa::best(),
+            outside: None,
+        }
     }
-    Projected { solve, ..done }
+
+    /// Around solids. The solver has to know which faces they leave open.
+    pub fn around(mut self, solids: &'a mut Solids<D>) -> Self {
+        self.solids = Some(solids);
+        self
+    }
+
+    /// Makes `faces` the divergence-free field next to the centred velocity `u`, and takes the same gradient from `u`. Otherwise
+    /// like [`Projection::faces`].
+    pub fn centers(
+        self,
+        u: &mut VectorField<D>,
+        faces: &mut VectorField<D>,
+        q: &mut Field<D>,
+        spare: &mut [Field<D>; 2],
+    ) -> Projected {
+        let spacing = self.grid.spacing;
+        for a in 0..D {
+            u[a].fill_halo();
+            faces[a].set_face_means(&u[a], a);
+        }
+        let done = self.faces(faces, q, spare);
+        for a in 0..D {
+            subtract_centered_gradient(&mut u[a], q, a, spacing[a]);
+        }
+        done
+    }
+
+    /// Makes a staggered field free of divergence: `lap q = div u - e`, `u -= grad q`. Leaves the ghosts of `u` filled, `q` with the
+    /// potential, ghosts filled (the pressure is `q / dt`), and closed faces as [`Solids::constrain`] says. `spare` may be
+    /// any fields.
+    pub fn faces(mut self, u: &mut VectorField<D>, q: &mut Field<D>, spare: &mut [Field<D>; 2]) -> Projected {
+        let [rhs, more] = spare;
+        self.faces_with(u, q, rhs, more)
+    }
+
+    pub(crate) fn faces_with(
+        &mut self,
+        u: &mut VectorField<D>,
+        q: &mut Field<D>,
+        rhs: &mut Field<D>,
+        more: &mut Field<D>,
+    ) -> Projected {
+        let Projection { grid, solver, refine_above, solids, swelling, outside, .. } = self;
+        u.iter_mut().for_each(|u| u.set_end_faces());
+        if let Some(solids) = solids {
+            solids.prepare(grid, u, self.pushed);
+        }
+        u.iter_mut().for_each(|u| u.fill_halo());
+        for field in [&mut *q, rhs, more] {
+            field.relabel(At::Center, grid.pressure_ends());
+        }
+
+        let (around, swelling) = (solids.as_deref(), *swelling);
+        let isa = self.isa;
+        let outflow = |u: &VectorField<D>, outside: &Option<&mut dyn Outside<D>>, out: &mut Field<D>| {
+            match around {
+                None => divergence(u, grid.spacing, out),
+                Some(solids) => divergence_around(u, solids, grid.spacing, out),
+            }
+            if let Some(rate) = swelling {
+                out.par_rows(|row, out| out.iter_mut().zip(rate.row(row)).for_each(|(o, e)| *o -= e));
+            }
+            if let Some(outside) = outside {
+                outside.leave_out(out);
+            }
+            Sums::of(isa, out)
+        };
+        // Speeds, and what is left of the outflow.
+        let measure = |u: &VectorField<D>, outside: &Option<&mut dyn Outside<D>>, spare: &mut Field<D>| {
+            if around.is_none() && swelling.is_none() && outside.is_none() {
+                return Speeds::and_divergence(isa, u, grid.spacing);
+            }
+            (Speeds::of(isa, u), outflow(u, outside, spare))
+        };
+        let before = outflow(u, outside, rhs);
+        let mut tolerance = self.tolerance;
+        if let Some(outside) = outside {
+            let wanted = tolerance * before.squares.sqrt();
+            outside.hold(around, rhs, more);
+            // What is held adds to the right side, but must not add to what is left of it.
+            let size = ops::dot(rhs, rhs).sqrt();
+            tolerance = if size > 0.0 { (wanted / size).clamp(tolerance.min(FINEST), tolerance) } else { tolerance };
+        }
+        // What a direct solve leaves is found below, with what is left of the outflow.
+        let (mut solve, dropped) = match solver.direct() {
+            Some(direct) => (SolveReport::NONE, Some(direct.solve_into(rhs, q))),
+            None => (solver.solve(rhs, q, tolerance), None),
+        };
+        if let Some(outside) = outside {
+            outside.finish(around, q, more);
+        }
+        take_gradient(grid, u, q, around);
+        if let Some(outside) = outside {
+            outside.calm(u);
+        }
+        let (mut speeds, mut left) = measure(u, outside, rhs);
+        if let Some(mean) = dropped {
+            solve = SolveReport::of_direct(before.squares, left.squares, mean, grid.cells.iter().product());
+        }
+        // What is left of a field that was all gradient is compared with what it was.
+        let relative = |divergence: f64, speed: f64| {
+            let speed = speed.max(before.most() * grid.min_spacing());
+            if speed > 0.0 { divergence * grid.min_spacing() / speed } else { 0.0 }
+        };
+        // Gradients of numbers that grow with the size of the box round; a second round takes that away.
+        if let Some(direct) = solver.direct()
+            && relative(left.most(), speeds.most()) > *refine_above
+        {
+            outflow(u, outside, rhs);
+            direct.solve_into(rhs, more);
+            solve.iterations += 1;
+            take_gradient(grid, u, more, around);
+            let more = &*more;
+            q.par_rows(|row, q| q.iter_mut().zip(more.row(row)).for_each(|(q, m)| *q += m));
+            q.fill_halo();
+            (speeds, left) = measure(u, outside, rhs);
+        }
+        if let Some(solids) = solids {
+            solids.constrain(grid, u);
+            speeds = Speeds::of(isa, u);
+        }
+        Projected {
+            solve,
+            max_divergence: left.most(),
+            relative_divergence: relative(left.most(), speeds.most()),
+            total_divergence: left.sum,
+            max_speed: speeds.most(),
+            cells_per_second: (0..D).map(|a| speeds.most[a] / grid.spacing[a]).fold(0.0, f64::max),
+            energy: Some(0.5 * speeds.squares * grid.cell_volume()),
+        }
+    }
 }
 
-/// `u -= grad q`. Fills the ghosts of both.
-fn subtract<const D: usize>(grid: &Grid<D>, faces: &mut VectorField<D>, q: &mut Field<D>) {
+/// What there is to know of velocities on faces.
+struct Speeds<const D: usize> {
+    /// The largest of each component.
+    most: [f64; D],
+    /// The sum of the squares of all.
+    squares: f64,
+}
+
+impl<const D: usize> Speeds<D> {
+    fn of(isa: Isa, u: &VectorField<D>) -> Self {
+        Speeds::from(u.each_ref().map(|u| Sums::with_last(isa, u)))
+    }
+
+    fn from(each: [Sums; D]) -> Self {
+        Speeds { most: each.map(Sums::most), squares: each.iter().map(|sums| sums.squares).sum() }
+    }
+
+    /// With the divergence, in one pass.
+    fn and_divergence(isa: Isa, u: &VectorField<D>, spacing: [f64; D]) -> (Self, Sums) {
+        let inv_h = spacing.map(|h| (1.0 / h) as Real);
+        let of_row = |row: Row<'_, D>| {
+            let mut pad = Pad::default();
+            let (here, next): ([_; D], _) = (ops::each(|a| u[a].row(row)), ops::above(u, row, &mut pad));
+            let mut sums = (Sums::default(), [Sums::default(); D]);
+            isa.run(MeasureRow { here, next, inv_h, sums: &mut sums });
+            sums
+        };
+        let add = |a: Both<D>, b: Both<D>| (a.0.add(b.0), ops::each(|c| a.1[c].add(b.1[c])));
+        let (left, mut each) = rows::reduce(u[0].layout(), of_row, add);
+        u.iter().zip(&mut each).for_each(|(u, sums)| sums.note_last(u));
+        (Speeds::from(each), left)
+    }
+
+    fn most(&self) -> f64 {
+        self.most.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+type Both<const D: usize> = (Sums, [Sums; D]);
+
+/// Of the divergence of a row, and of velocities on its lower faces.
+struct MeasureRow<'a, const D: usize> {
+    here: [&'a [Real]; D],
+    next: [&'a [Real]; D],
+    inv_h: [Real; D],
+    sums: &'a mut Both<D>,
+}
+
+impl<const D: usize> Kernel for MeasureRow<'_, D> {
+    #[inline(always)]
+    fn run(self) {
+        let MeasureRow { here, next, inv_h, sums } = self;
+        let n = here[0].len();
+        let mut out = [0.0; PIECE];
+        for begin in (0..n).step_by(PIECE) {
+            let out = &mut out[..(n - begin).min(PIECE)];
+            out.fill(0.0);
+            for a in 0..D {
+                let (here, next) = (&here[a][begin..][..out.len()], &next[a][begin..][..out.len()]);
+                for x in 0..out.len() {
+                    out[x] += (next[x] - here[x]) * inv_h[a];
+                }
+                sums.1[a].note(here);
+            }
+            sums.0.note(out);
+        }
+    }
+}
+
+/// `u -= grad q` on all faces that are open, at least in part; fills all ghosts.
+fn take_gradient<const D: usize>(grid: &Grid<D>, u: &mut VectorField<D>, q: &mut Field<D>, solids: Option<&Solids<D>>) {
     q.fill_halo();
-    subtract_gradient(faces, q, grid.spacing);
-    faces.iter_mut().for_each(|u| u.fill_halo());
-}
-
-fn largest<const D: usize>(u: &VectorField<D>) -> f64 {
-    u.iter().map(|f| max_abs(f) as f64).fold(0.0, f64::max)
-}
-
-fn measure<const D: usize>(grid: &Grid<D>, faces: &VectorField<D>, before: &impl Fn() -> f64) -> Projected {
-    let max_speed = largest(faces);
-    let max_divergence = max_divergence(faces, grid.spacing) as f64;
-    let relative = |speed: f64| if speed > 0.0 { max_divergence * grid.min_spacing() / speed } else { 0.0 };
-    let mut relative_divergence = relative(max_speed);
-    if relative_divergence > REFINE_ABOVE {
-        relative_divergence = relative(before().max(max_speed));
-    }
-    Projected { max_divergence, relative_divergence, max_speed, ..Projected::default() }
+    let closed = solids.map(|s| {
+        let near = |row: Row<'_, D>| s.is_near(row);
+        Closed { open: s.open(), solid: Some(s.velocity()), near }
+    });
+    subtract_gradient_around(u, q, grid.spacing, closed);
+    u.iter_mut().for_each(|u| u.fill_halo());
 }
 
 /// `u -= (q(i + e_a) - q(i - e_a)) / 2h`. Needs the ghosts of `q`.

@@ -16,6 +16,8 @@ pub struct StepReport {
     pub max_divergence: f64,
     /// The same, made dimensionless: `max |div u| h / max |u|`.
     pub relative_divergence: f64,
+    /// More than this, of the relative one, is a fault of the solver; infinite where nothing is promised.
+    pub divergence_promised: f64,
     /// Kinetic energy per unit mass, integrated over the box.
     pub energy: f64,
     /// How the step was split: what was used, where the step was too long for what was asked for.

@@ -11,6 +11,7 @@ use crate::Real;
 use crate::field::Field;
 use crate::halo::RowRules;
 use crate::layout::{HALO, Layout, Row};
+use crate::threads;
 
 /// A task of fewer cells than this is not worth handing to another thread.
 const GRAIN: usize = 8192;
@@ -205,7 +206,7 @@ fn split<const D: usize, const K: usize, T: Send, W>(
     });
     let upper = halves.each_mut().map(|h| h.1.take().unwrap_or_default());
     let lower = halves.map(|h| h.0);
-    rayon::join(
+    threads::join(
         || split(layout, piece, begin, middle, lower, workspace, f),
         || split(layout, piece, middle, end, upper, workspace, f),
     );
@@ -239,7 +240,7 @@ fn fold<const D: usize, A: Send>(
         return (begin + 1..end).fold(first, |sum, r| combine(sum, f(layout.row(r))));
     }
     let middle = middle(layout, begin, end);
-    let (lo, hi) = rayon::join(|| fold(layout, begin, middle, f, combine), || fold(layout, middle, end, f, combine));
+    let (lo, hi) = threads::join(|| fold(layout, begin, middle, f, combine), || fold(layout, middle, end, f, combine));
     combine(lo, hi)
 }
 
@@ -351,7 +352,7 @@ fn sweep_part<const D: usize, const K: usize, T: Send, I: Send, A: Send>(
     });
     let high = halves.each_mut().map(|h| h.1.take().unwrap_or_default());
     let low = halves.map(|h| h.0);
-    let (low, high) = rayon::join(
+    let (low, high) = threads::join(
         || sweep_part(layout, begin, low, low_items, f, combine),
         || sweep_part(layout, middle, high, high_items, f, combine),
     );

@@ -1,10 +1,9 @@
 //! What a simulation looks like from outside: no dimension, no grid type, only named values.
 
+use crate::cancel::CancelToken;
 use crate::clock::Clock;
 use crate::field::{Field, OutOfMemory};
 use crate::layout::Row;
-use crate::looped::{Preparation, Seam};
-use crate::model::target::Metrics;
 use crate::parameter::{Parameter, ParameterError, Value};
 use crate::report::StepReport;
 use crate::volume::Volume;
@@ -29,21 +28,6 @@ pub trait Simulation: Send {
     /// Simulated seconds.
     fn time(&self) -> f64;
 
-    /// The time that objects and sources are at: that of the scene, also where a loop shows it again.
-    fn scene_time(&self) -> f64 {
-        self.time()
-    }
-
-    /// What has to be done before the first frame, if anything: then steps lead to it, whatever the time says.
-    fn preparation(&self) -> Option<Preparation> {
-        None
-    }
-
-    /// How well the loop that it became is closed; `None` where it is none, or not closed yet.
-    fn seam(&self) -> Option<Seam> {
-        None
-    }
-
     /// The largest speed along one axis, in cells per second: what a limit on the step is computed from.
     fn cells_per_second(&self) -> f64;
 
@@ -54,6 +38,10 @@ pub trait Simulation: Send {
 
     /// Advances by `dt` seconds.
     fn step(&mut self, dt: f64) -> Result<StepReport, StepError>;
+
+    /// From now on steps look at this token between their stages and within iterations, and end with [`StepError::Cancelled`]
+    /// when it asks for that. The state is then somewhere within the step: who wants to go on restores one.
+    fn set_cancel(&mut self, _token: &CancelToken) {}
 
     /// Says that the time is exactly `t` now: frames fall on exact times however many steps led there.
     fn snap_time(&mut self, t: f64);
@@ -76,14 +64,26 @@ pub trait Simulation: Send {
         true
     }
 
-    /// What each of the sets of texture coordinates (the fields `texture_0` to `texture_2`) counts now; `None` where there are
-    /// none.
-    fn texture_weights(&self) -> Option<[f64; 3]> {
+    /// A number that belongs to the state, by name: `texture_0.weight` is what the coordinates in the field `texture_0` count
+    /// now. `None`: no such number.
+    fn scalar(&self, _name: &str) -> Option<f64> {
         None
     }
 
-    /// How well smokes meet their targets as they are now; `None` where there are no targets.
-    fn match_report(&mut self) -> Option<MatchReport> {
+    /// What the model measures of itself, as it is now, always in the same order: for example how well smoke meets its target.
+    /// Computed when asked for; meant for every frame.
+    fn figures(&mut self) -> Vec<Figure> {
+        Vec::new()
+    }
+
+    /// The particles, where there are some.
+    fn particles(&self) -> Option<Particles<'_>> {
+        None
+    }
+
+    /// The name of the field that holds the distance to the surface of a liquid, in metres and negative inside, where there is
+    /// one. It is read like every other field.
+    fn surface(&self) -> Option<&str> {
         None
     }
 
@@ -92,7 +92,8 @@ pub trait Simulation: Send {
         Vec::new()
     }
 
-    /// Changes a parameter from the next step on. Memory that this needs is taken then. Saved states do not hold parameters.
+    /// Changes a parameter from the next step on. Memory that this needs is taken then. States do not hold parameters:
+    /// who saves them keeps what was changed.
     fn set_parameter(&mut self, name: &str, _value: Value) -> Result<(), ParameterError> {
         Err(ParameterError::Unknown { name: name.to_owned(), known: Vec::new() })
     }
@@ -102,13 +103,64 @@ pub trait Simulation: Send {
     fn visit_state(&mut self, visitor: &mut dyn StateVisitor);
 }
 
-/// How well smokes meet their targets.
+/// A number that a model measured of itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MatchReport {
-    /// Kinetic energy per unit mass density, integrated over the box.
-    pub energy: f64,
-    /// For each smoke that has targets, by its name.
-    pub smokes: Vec<(String, Metrics)>,
+pub struct Figure {
+    /// What it is; of a substance `substance.quantity`.
+    pub name: String,
+    /// How much.
+    pub value: f64,
+}
+
+impl Figure {
+    /// A number with its name.
+    pub fn new(name: impl Into<String>, value: f64) -> Self {
+        Figure { name: name.into(), value }
+    }
+}
+
+/// Particles as others see them: arrays of one length, in the model's own order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Particles<'a> {
+    /// A number for each that it keeps for life.
+    pub ids: &'a [u64],
+    /// Places in metres, one array per axis.
+    pub positions: Vec<&'a [f32]>,
+    /// Velocities in metres per second, one array per axis.
+    pub velocities: Vec<&'a [f32]>,
+    /// Whatever else each has, by name.
+    pub attributes: Vec<(&'a str, Attribute<'a>)>,
+}
+
+impl<'a> Particles<'a> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The attribute that is called so.
+    pub fn attribute(&self, name: &str) -> Option<Attribute<'a>> {
+        self.attributes.iter().find(|(known, _)| *known == name).map(|&(_, values)| values)
+    }
+}
+
+/// What each particle has of something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Attribute<'a> {
+    /// A real number.
+    Real(&'a [f32]),
+    /// A kind, or flags.
+    Byte(&'a [u8]),
+    /// A count.
+    Count(&'a [u32]),
+    /// A number that names something.
+    Id(&'a [u64]),
 }
 
 /// Reads or writes the state of a simulation.
@@ -163,6 +215,9 @@ pub enum StepError {
     /// There is no memory for the fields.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
+    /// It was asked to stop within a step: see [`Simulation::set_cancel`].
+    #[error("the step was cancelled")]
+    Cancelled,
     /// A solver did not converge, and the caller asked for an error then.
     #[error(
         "the {what} solve did not converge in step {step} at t = {time} s: residual {residual:.1e} after {iterations} iterations"

@@ -1,6 +1,6 @@
 //! Some fields of a simulation at one moment, whatever its dimension and layout: to be added up, compared and put back.
 
-use rayon::prelude::*;
+use crate::threads::prelude::*;
 
 use crate::Real;
 use crate::field::Field;

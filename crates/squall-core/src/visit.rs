@@ -62,6 +62,81 @@ pub fn visit_list<T: Plain>(visitor: &mut dyn StateVisitor, name: &str, values: 
     }
 }
 
+/// A state kept in memory, to go back to.
+#[derive(Debug, Default, PartialEq)]
+pub struct StateCopy {
+    numbers: Vec<u64>,
+    arrays: Vec<Vec<f32>>,
+}
+
+impl StateCopy {
+    /// Keeps what `visit` shows. `false`: there is no memory for it, and nothing is kept.
+    pub fn save(&mut self, visit: impl FnOnce(&mut dyn StateVisitor)) -> bool {
+        self.numbers.clear();
+        let mut saver = Saver { copy: self, arrays: 0, failed: false };
+        visit(&mut saver);
+        let Saver { arrays, failed, .. } = saver;
+        self.arrays.truncate(arrays);
+        if failed {
+            *self = StateCopy::default();
+        }
+        !failed
+    }
+
+    /// Puts back what was kept, in the same order.
+    pub fn restore(&self, visit: impl FnOnce(&mut dyn StateVisitor)) {
+        visit(&mut Restorer { numbers: self.numbers.iter(), arrays: self.arrays.iter() });
+    }
+}
+
+struct Saver<'a> {
+    copy: &'a mut StateCopy,
+    arrays: usize,
+    failed: bool,
+}
+
+impl StateVisitor for Saver<'_> {
+    fn integer(&mut self, _: &str, value: &mut u64) {
+        self.copy.numbers.push(*value);
+    }
+
+    fn real(&mut self, _: &str, value: &mut f64) {
+        self.copy.numbers.push(value.to_bits());
+    }
+
+    fn array(&mut self, _: &str, values: &mut [f32]) {
+        if self.copy.arrays.len() == self.arrays {
+            self.copy.arrays.push(Vec::new());
+        }
+        let room = &mut self.copy.arrays[self.arrays];
+        self.arrays += 1;
+        room.clear();
+        self.failed |= room.try_reserve_exact(values.len()).is_err();
+        if !self.failed {
+            room.extend_from_slice(values);
+        }
+    }
+}
+
+struct Restorer<'a> {
+    numbers: std::slice::Iter<'a, u64>,
+    arrays: std::slice::Iter<'a, Vec<f32>>,
+}
+
+impl StateVisitor for Restorer<'_> {
+    fn integer(&mut self, _: &str, value: &mut u64) {
+        *value = *self.numbers.next().expect("shown in the same order");
+    }
+
+    fn real(&mut self, _: &str, value: &mut f64) {
+        *value = f64::from_bits(*self.numbers.next().expect("shown in the same order"));
+    }
+
+    fn array(&mut self, _: &str, values: &mut [f32]) {
+        values.copy_from_slice(self.arrays.next().expect("shown in the same order"));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,16 +9,16 @@
 //! | [`picture`] | pictures, drawings and letters of users, as densities |
 //! | [`movie`] | GIF, APNG and MP4 from finished PNG frames |
 //! | [`mesh`] | triangle meshes: OBJ, PLY, STL, glTF |
-//! | [`checkpoint`] | the state of a simulation, for exact resume |
+//! | `checkpoint` | the state of a simulation, for exact resume (feature `checkpoints`) |
 //! | [`folder`] | the output folder of a scene and its manifest |
 //! | [`vdb`] | OpenVDB volumes, read and written |
 //! | [`exr`] | OpenEXR pictures: linear light, with alpha and depth |
 //! | [`npy`] | fields for NumPy |
 
+#[cfg(feature = "checkpoints")]
 pub mod checkpoint;
 mod dither;
 pub mod exr;
-
 pub mod folder;
 mod gif_movie;
 pub mod image;
@@ -35,6 +35,7 @@ mod scene_hash;
 mod test_folder;
 pub mod vdb;
 
+#[cfg(feature = "checkpoints")]
 pub use checkpoint::{Checkpoint, CheckpointError, Position};
 
 pub use crate::image::{Picture, Samples, read_png, read_png16, write_map, write_png, write_png16};

@@ -11,12 +11,15 @@ use squall_core::advect::Advection;
 use squall_core::diffuse::DiffusionScheme;
 use squall_core::force::{Buoyancy, During, Flicker, Force, Noise, NoiseField, Source, Substance, Supply};
 use squall_core::force::{Stir, Stroke, Swirl, Uniform, Wind};
-use squall_core::looped::{self, Carries, Looped, Method};
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
 use squall_core::poisson::{Problem, Spectral, plan};
 use squall_core::trace::Tracer;
-use squall_core::{At, Axis, End, Ends, Field, Grid, Layout, OutOfMemory, Side, Simulation, TextureCoordinates};
+use squall_core::{
+    At, Axis, End, Ends, Field, Grid, Layout, OutOfMemory, Replay, Side, Simulation, TextureCoordinates,
+};
 
+use crate::driver::Film;
+use crate::looped::{self, Looped, Method};
 use crate::setup::{self, Formula, Setup};
 use effects::{ExpressionForce, ExpressionSource, Noises, fill};
 
@@ -53,24 +56,29 @@ pub struct Estimate {
     pub why: String,
 }
 
-/// Builds the simulation that a setup describes.
+/// Builds the simulation that a setup describes. Where it is to become a loop, [`Driver`](crate::Driver) makes one of it.
 pub fn build(setup: &Setup) -> Result<Box<dyn Simulation>, BuildError> {
-    match (setup.model, setup.dimensions()) {
-        (setup::Model::StableFluids, 2) => Ok(whole(setup, stable_fluids::<2>(setup)?)),
-        (setup::Model::StableFluids, _) => Ok(whole(setup, stable_fluids::<3>(setup)?)),
-        (setup::Model::Smoke, 2) => Ok(whole(setup, smoke::smoke::<2>(setup)?)),
-        (setup::Model::Smoke, _) => Ok(whole(setup, smoke::smoke::<3>(setup)?)),
-        (setup::Model::TargetSmoke, 2) => Ok(whole(setup, target::target_smoke::<2>(setup)?)),
-        (setup::Model::TargetSmoke, _) => Ok(whole(setup, target::target_smoke::<3>(setup)?)),
-    }
+    Ok(model(setup)?)
 }
 
-/// A simulation, or the loop that it becomes.
-fn whole(setup: &Setup, sim: impl Carries + 'static) -> Box<dyn Simulation> {
-    match loop_options(setup) {
-        Some(options) => Box::new(Looped::new(Box::new(sim), options)),
-        None => Box::new(sim),
-    }
+/// The film of a setup: its simulation, or the loop that it becomes.
+pub(crate) fn film(setup: &Setup) -> Result<Film, BuildError> {
+    let sim = model(setup)?;
+    Ok(match loop_options(setup) {
+        Some(options) => Film::Loop(Box::new(Looped::new(sim, options))),
+        None => Film::Once(sim),
+    })
+}
+
+fn model(setup: &Setup) -> Result<Box<dyn Replay>, BuildError> {
+    Ok(match (setup.model, setup.dimensions()) {
+        (setup::Model::StableFluids, 2) => Box::new(stable_fluids::<2>(setup)?),
+        (setup::Model::StableFluids, _) => Box::new(stable_fluids::<3>(setup)?),
+        (setup::Model::Smoke, 2) => Box::new(smoke::smoke::<2>(setup)?),
+        (setup::Model::Smoke, _) => Box::new(smoke::smoke::<3>(setup)?),
+        (setup::Model::TargetSmoke, 2) => Box::new(target::target_smoke::<2>(setup)?),
+        (setup::Model::TargetSmoke, _) => Box::new(target::target_smoke::<3>(setup)?),
+    })
 }
 
 fn loop_options(setup: &Setup) -> Option<looped::Options> {

@@ -25,28 +25,29 @@ use std::fmt;
 
 use squall_core::clock::{Stopwatch, next_dt};
 use squall_core::ledger::{Finding, Watch};
-use squall_core::looped::{Preparation, Seam};
+use squall_core::visit::{StateCopy, visit_list};
 use squall_core::{Parameter, ParameterError, Simulation, StateVisitor, StepError, StepReport, Value};
 
-use crate::build::{BuildError, build};
+use crate::build::{BuildError, film};
+use crate::looped::{Looped, Preparation, Seam};
 use crate::run::CancelToken;
-use crate::setup::{Model, Setup};
+use crate::setup::Setup;
 
+/// Steps that take fewer seconds are not worth to be cancelled.
+const PATIENCE: f64 = 0.5;
+/// Nobody has more parameters: a longer list is damage.
+const MOST_CHANGES: u64 = 10_000;
 /// Most steps in a frame: who needs more has made a mistake.
 const MAX_STEPS: u32 = 10_000;
-/// Largest relative divergence that a strict run accepts where the pressure is solved for directly.
-const STRICT_DIVERGENCE: f64 = 1e-5;
 
 /// Leads a simulation from frame to frame. The lengths of steps depend on the state alone, so one that is saved between two
 /// steps and restored goes on as if nothing had happened.
 pub struct Driver {
-    sim: Box<dyn Simulation>,
+    film: Film,
     fps: f64,
     cfl: f64,
     /// The longest step, in seconds.
     longest: f64,
-    /// What a strict run accepts of relative divergence.
-    divergence: f64,
     substances: Vec<String>,
     /// Finished frames, and steps made.
     frame: u64,
@@ -56,6 +57,13 @@ pub struct Driver {
     watch: Watch,
     /// Whether a finding of each kind was told, for each substance.
     told: Vec<[bool; 2]>,
+    /// What was changed while running, in order, the last change of each parameter.
+    changes: Vec<(String, Value)>,
+    /// The state before a long step, so that the step can be cancelled; and whether such copies are made.
+    copy: StateCopy,
+    copies: bool,
+    /// Wall-clock seconds of the last step.
+    seconds: f64,
 }
 
 /// A step that was made.
@@ -76,15 +84,14 @@ pub struct Step {
     pub report: StepReport,
     /// What its accounts show for the first time in this run.
     pub troubles: Vec<Trouble>,
-    /// What it left of relative divergence, if that is more than a strict run accepts.
-    too_divergent: bool,
 }
 
 impl Step {
     /// An error if the pressure solve missed its tolerance, or the accounts show something.
     pub fn strictly(&self) -> Result<(), DriveError> {
         let Step { number: step, time, ref report, .. } = *self;
-        if self.too_divergent || !report.pressure.converged {
+        let left = report.relative_divergence;
+        if left.is_nan() || left > report.divergence_promised || !report.pressure.converged {
             let (divergence, residual) = (report.relative_divergence, report.pressure.residual);
             return Err(DriveError::NotConverged { step, time, divergence, residual });
         }
@@ -209,43 +216,133 @@ impl DriveError {
     }
 }
 
+/// What a driver leads from frame to frame.
+pub(crate) enum Film {
+    /// A simulation as it is.
+    Once(Box<dyn Simulation>),
+    /// One that became a loop.
+    Loop(Box<Looped>),
+}
+
+/// Shows a text to the visitor.
+fn visit_text(visitor: &mut dyn StateVisitor, name: &str, text: &mut String) {
+    let mut bytes = std::mem::take(text).into_bytes();
+    visit_list(visitor, name, &mut bytes);
+    *text = String::from_utf8_lossy(&bytes).into_owned();
+}
+
+impl Film {
+    fn simulation(&self) -> &dyn Simulation {
+        match self {
+            Film::Once(sim) => &**sim,
+            Film::Loop(looped) => looped.simulation(),
+        }
+    }
+
+    fn simulation_mut(&mut self) -> &mut dyn Simulation {
+        match self {
+            Film::Once(sim) => &mut **sim,
+            Film::Loop(looped) => looped.simulation_mut(),
+        }
+    }
+
+    fn time(&self) -> f64 {
+        match self {
+            Film::Once(sim) => sim.time(),
+            Film::Loop(looped) => looped.time(),
+        }
+    }
+
+    /// A loop knows its frames by itself.
+    fn snap_time(&mut self, t: f64) {
+        if let Film::Once(sim) = self {
+            sim.snap_time(t);
+        }
+    }
+
+    fn longest_step(&self, cfl: f64) -> f64 {
+        match self {
+            Film::Once(sim) => sim.longest_step(cfl),
+            Film::Loop(looped) => looped.longest_step(cfl),
+        }
+    }
+
+    fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
+        match self {
+            Film::Once(sim) => sim.step(dt),
+            Film::Loop(looped) => looped.step(dt),
+        }
+    }
+
+    fn set_parameter(&mut self, name: &str, value: Value) -> Result<(), ParameterError> {
+        match self {
+            Film::Once(sim) => sim.set_parameter(name, value),
+            Film::Loop(looped) => looped.set_parameter(name, value),
+        }
+    }
+
+    fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
+        match self {
+            Film::Once(sim) => sim.visit_state(visitor),
+            Film::Loop(looped) => looped.visit_state(visitor),
+        }
+    }
+}
+
 impl Driver {
     /// Builds the simulation that a setup describes.
     pub fn new(setup: &Setup) -> Result<Self, BuildError> {
         let share = 1.0 / (setup.time.fps * f64::from(setup.solver.steps_per_frame));
         Ok(Driver {
-            sim: build(setup)?,
+            film: film(setup)?,
             fps: setup.time.fps,
             cfl: setup.solver.cfl,
             longest: setup.solver.max_dt.min(share),
-            divergence: if setup.model == Model::StableFluids { STRICT_DIVERGENCE } else { f64::INFINITY },
             substances: setup.substances.iter().map(|s| s.name.clone()).collect(),
             frame: 0,
             steps: 0,
             since: 0,
             watch: Watch::new(setup.substances.len()),
             told: vec![[false; 2]; setup.substances.len()],
+            changes: Vec::new(),
+            copy: StateCopy::default(),
+            copies: true,
+            seconds: 0.0,
         })
     }
 
-    /// The simulation as it is.
+    /// The simulation as it is. In a loop its time is that of the scene, which objects and sources are at, and not
+    /// [that of the film](Self::time).
     pub fn simulation(&self) -> &dyn Simulation {
-        &*self.sim
+        self.film.simulation()
     }
 
     /// The simulation, to be looked at or changed between steps.
     pub fn simulation_mut(&mut self) -> &mut dyn Simulation {
-        &mut *self.sim
+        self.film.simulation_mut()
     }
 
     /// What can be changed while it runs, and what it is now.
     pub fn parameters(&mut self) -> Vec<Parameter> {
-        self.sim.parameters()
+        self.film.simulation_mut().parameters()
     }
 
-    /// Changes a parameter from the next step on.
+    /// Changes a parameter from the next step on. Saved states hold what was changed so.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), ParameterError> {
-        self.sim.set_parameter(name, value.into())
+        let value = value.into();
+        self.film.set_parameter(name, value.clone())?;
+        self.changes.retain(|(known, _)| known != name);
+        self.changes.push((name.to_owned(), value));
+        Ok(())
+    }
+
+    /// Whether a copy of the state is kept during steps that take long (half a second and more), so that they can be cancelled;
+    /// they do by default. Short steps are always finished.
+    pub fn keep_copies(&mut self, copies: bool) {
+        self.copies = copies;
+        if !copies {
+            self.copy = StateCopy::default();
+        }
     }
 
     /// The names of the substances, in the order of their accounts.
@@ -263,9 +360,9 @@ impl Driver {
         self.steps
     }
 
-    /// Simulated seconds.
+    /// Seconds of the film: 0 at its beginning; negative while a loop is made.
     pub fn time(&self) -> f64 {
-        self.sim.time()
+        self.film.time()
     }
 
     /// What the accounts showed so far.
@@ -275,12 +372,18 @@ impl Driver {
 
     /// How far the making of a loop is; `None`: the next step leads to a frame.
     pub fn preparation(&self) -> Option<Preparation> {
-        self.sim.preparation()
+        match &self.film {
+            Film::Once(_) => None,
+            Film::Loop(looped) => looped.preparation(),
+        }
     }
 
     /// How well a loop is closed.
     pub fn seam(&self) -> Option<Seam> {
-        self.sim.seam()
+        match &self.film {
+            Film::Once(_) => None,
+            Film::Loop(looped) => looped.seam(),
+        }
     }
 
     /// Makes a step towards the next frame, or towards where the first one can begin.
@@ -296,19 +399,49 @@ impl Driver {
         }
         self.count(frame)?;
         let end = frame as f64 / self.fps;
-        let remaining = end - self.sim.time();
+        let remaining = end - self.film.time();
         let dt = next_dt(remaining, self.limit());
         let mut step = self.make(dt, Some((frame, 1.0 - (remaining - dt) * self.fps)))?;
         // Steps add up to frames but for rounding; a loop knows its frames by itself.
-        step.reached = dt == remaining || self.sim.time() >= end;
+        step.reached = dt == remaining || self.film.time() >= end;
         if step.reached {
-            self.sim.snap_time(end);
+            self.film.snap_time(end);
             (self.frame, self.since) = (frame, 0);
         }
         Ok(step)
     }
 
-    /// Makes the steps that lead to a frame, and shows each. `false`: it was cancelled before, between two steps.
+    /// Makes a step, unless it is asked not to, before or while it is made. `None`: the state is the one before the step.
+    pub fn step_unless(&mut self, cancel: &CancelToken) -> Result<Option<Step>, DriveError> {
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        if self.copies && self.seconds >= PATIENCE { self.try_step(cancel) } else { self.step().map(Some) }
+    }
+
+    /// Makes a step that can be cancelled, if there is memory for a copy of the state.
+    fn try_step(&mut self, cancel: &CancelToken) -> Result<Option<Step>, DriveError> {
+        let (mut copy, since) = (std::mem::take(&mut self.copy), self.since);
+        let saved = copy.save(|visitor| self.visit_state(visitor));
+        if saved {
+            self.film.simulation_mut().set_cancel(cancel);
+        }
+        let made = self.step();
+        self.film.simulation_mut().set_cancel(&CancelToken::default());
+        let made = match made {
+            Err(DriveError::Step(StepError::Cancelled)) => {
+                copy.restore(|visitor| self.visit_state(visitor));
+                self.since = since;
+                Ok(None)
+            }
+            made => made.map(Some),
+        };
+        self.copy = copy;
+        made
+    }
+
+    /// Makes the steps that lead to a frame, and shows each. `false`: it was cancelled before; the state is that after the last
+    /// step that was shown.
     pub fn run_to(
         &mut self,
         frame: u64,
@@ -316,10 +449,8 @@ impl Driver {
         cancel: &CancelToken,
     ) -> Result<bool, DriveError> {
         while self.frame < frame {
-            if cancel.is_cancelled() {
-                return Ok(false);
-            }
-            on_step(&self.step()?);
+            let Some(step) = self.step_unless(cancel)? else { return Ok(false) };
+            on_step(&step);
         }
         Ok(true)
     }
@@ -327,29 +458,29 @@ impl Driver {
     /// Makes the steps that lead to a time between frames. The frames on the way are not counted.
     pub fn run_to_time(&mut self, end: f64) -> Result<(), DriveError> {
         let next = self.frame + 1;
-        while self.sim.time() < end {
+        while self.film.time() < end {
             self.count(next)?;
-            let remaining = end - self.sim.time();
+            let remaining = end - self.film.time();
             let dt = next_dt(remaining, self.limit());
             self.make(dt, None)?;
             if dt == remaining {
                 break;
             }
         }
-        self.sim.snap_time(end);
+        self.film.snap_time(end);
         self.since = 0;
         Ok(())
     }
 
     /// The longest step from here. At rest this may be infinite but for the share of a frame.
     fn limit(&self) -> f64 {
-        self.sim.longest_step(self.cfl).min(self.longest)
+        self.film.longest_step(self.cfl).min(self.longest)
     }
 
     /// Counts a step towards a frame.
     fn count(&mut self, frame: u64) -> Result<(), DriveError> {
         if self.since >= MAX_STEPS {
-            let cells_per_second = self.sim.cells_per_second();
+            let cells_per_second = self.film.simulation().cells_per_second();
             return Err(DriveError::TooManySteps { frame, limit: MAX_STEPS, cells_per_second });
         }
         self.since += 1;
@@ -358,10 +489,11 @@ impl Driver {
 
     fn make(&mut self, dt: f64, towards: Option<(u64, f64)>) -> Result<Step, DriveError> {
         let stopwatch = Stopwatch::start();
-        let report = self.sim.step(dt)?;
+        let report = self.film.step(dt)?;
         let seconds = stopwatch.seconds();
+        self.seconds = seconds;
         self.steps += 1;
-        let (number, time) = (self.steps, self.sim.time());
+        let (number, time) = (self.steps, self.film.time());
         let mut troubles = Vec::new();
         for finding in self.watch.observe(&report.ledger, report.dt) {
             let (substance, kind) = match finding {
@@ -377,9 +509,35 @@ impl Driver {
                 troubles.push(Trouble { substance, step: number, time, finding });
             }
         }
-        let left = report.relative_divergence;
-        let too_divergent = left.is_nan() || left > self.divergence;
-        Ok(Step { number, time, towards, reached: false, seconds, report, troubles, too_divergent })
+        Ok(Step { number, time, towards, reached: false, seconds, report, troubles })
+    }
+
+    /// Parameters first: what they change may need memory for the state.
+    fn visit_changes(&mut self, visitor: &mut dyn StateVisitor) {
+        let before = self.changes.clone();
+        let mut count = self.changes.len() as u64;
+        visitor.integer("driver.changes", &mut count);
+        self.changes.resize(count.min(MOST_CHANGES) as usize, (String::new(), Value::Number(0.0)));
+        for (name, value) in &mut self.changes {
+            visit_text(visitor, "driver.changed", name);
+            let mut is_word = u64::from(matches!(value, Value::Choice(_)));
+            visitor.integer("driver.is_word", &mut is_word);
+            if is_word != 0 {
+                let mut word = if let Value::Choice(word) = value { std::mem::take(word) } else { String::new() };
+                visit_text(visitor, "driver.word", &mut word);
+                *value = Value::Choice(word);
+            } else {
+                let mut number = if let Value::Number(number) = value { *number } else { 0.0 };
+                visitor.real("driver.number", &mut number);
+                *value = Value::Number(number);
+            }
+        }
+        if self.changes != before {
+            for (name, value) in &self.changes {
+                // What cannot be set any more was set before the state was saved: it is part of that.
+                let _ = self.film.set_parameter(name, value.clone());
+            }
+        }
     }
 
     /// Shows the visitor everything that the rest of the run depends on, always in the same order.
@@ -391,8 +549,9 @@ impl Driver {
             visitor.integer("driver.told", &mut value);
             *told = value != 0;
         }
+        self.visit_changes(visitor);
         self.watch.visit_state(visitor);
-        self.sim.visit_state(visitor);
+        self.film.visit_state(visitor);
     }
 }
 
@@ -412,8 +571,57 @@ mod tests {
             seconds: 0.0,
             report,
             troubles: finding.map(trouble).into_iter().collect(),
-            too_divergent: false,
         }
+    }
+
+    fn scene() -> Driver {
+        let text = "model = \"smoke\"\n[grid]\ncells = [32, 48]\nsize = [2, 3]\n[[source]]\n\
+                    shape = { sphere = { center = [1, 0.5], radius = 0.3 } }\nset = { density = 1, temperature = 1 }\n";
+        let (setup, _) = crate::Scene::parse("smoke.toml", text, &[]).unwrap().setup().unwrap();
+        Driver::new(&setup).unwrap()
+    }
+
+    fn state(driver: &mut Driver) -> StateCopy {
+        let mut copy = StateCopy::default();
+        assert!(copy.save(|visitor| driver.visit_state(visitor)));
+        copy
+    }
+
+    #[test]
+    fn a_step_that_is_cancelled_on_its_way_was_never_made() {
+        let (mut driver, mut other) = (scene(), scene());
+        let never = CancelToken::default();
+        for driver in [&mut driver, &mut other] {
+            assert!(driver.run_to(2, &mut |_| (), &never).unwrap());
+        }
+        let before = state(&mut driver);
+        let mut cancelled = 0;
+        while driver.try_step(&CancelToken::after(cancelled)).unwrap().is_none() {
+            assert!(state(&mut driver) == before && driver.since == other.since, "{cancelled} looks");
+            cancelled += 1;
+        }
+        assert!(cancelled >= 3, "looked at {cancelled} times");
+        other.step().unwrap();
+        assert!(state(&mut driver) == state(&mut other), "and the next one is as if nothing had happened");
+    }
+
+    #[test]
+    fn states_hold_parameters_that_were_changed_while_running() {
+        let mut driver = scene();
+        let never = CancelToken::default();
+        driver.run_to(1, &mut |_| (), &never).unwrap();
+        driver.set("viscosity", 0.05).unwrap();
+        driver.set("viscosity", 0.02).unwrap();
+        driver.set("advection", "semi_lagrangian").unwrap();
+        driver.run_to(2, &mut |_| (), &never).unwrap();
+        let saved = state(&mut driver);
+        driver.run_to(3, &mut |_| (), &never).unwrap();
+
+        let mut resumed = scene();
+        saved.restore(|visitor| resumed.visit_state(visitor));
+        assert_eq!(resumed.parameters(), driver.parameters());
+        resumed.run_to(3, &mut |_| (), &never).unwrap();
+        assert!(state(&mut resumed) == state(&mut driver));
     }
 
     #[test]

@@ -161,6 +161,7 @@ impl Painter {
     pub fn draw_passes(
         &mut self,
         sim: &dyn Simulation,
+        time: f64,
         frame: u64,
         picture: &Picture,
     ) -> Result<Vec<PassImage>, RenderError> {
@@ -175,7 +176,7 @@ impl Painter {
                     sim.volume(name, component, &mut out);
                     out
                 });
-                self.passes.film(film, &volumes, shot, sim.time(), frame)
+                self.passes.film(film, &volumes, shot, time, frame)
             }
             (_, Picture::Screen(image)) if sim.cells().len() == 2 => {
                 let size = [image.width, image.height];
@@ -217,14 +218,15 @@ impl Painter {
         Ok(total)
     }
 
-    /// Draws the present state as a frame.
-    pub fn draw(&mut self, sim: &dyn Simulation, frame: u64) -> Result<Picture, RenderError> {
+    /// Draws the present state as a frame of a film, `time` seconds after its beginning: that is where its camera is. Objects are
+    /// where they are at the simulation's own time.
+    pub fn draw(&mut self, sim: &dyn Simulation, time: f64, frame: u64) -> Result<Picture, RenderError> {
         if let Some(film) = &mut self.film {
             let volumes = film.volumes(sim);
-            return film.shoot(&volumes, sim.time(), frame).map(Picture::Film);
+            return film.shoot(&volumes, time, frame).map(Picture::Film);
         }
         let mut image = self.draw_image(sim)?;
-        self.objects.draw(&mut image, sim.scene_time());
+        self.objects.draw(&mut image, sim.time());
         Ok(Picture::Screen(image))
     }
 

@@ -12,8 +12,6 @@ mod writer;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use squall_io::{CheckpointError, IoError, MovieError, MovieFormat, OutputFolder, Start, checkpoint};
@@ -23,6 +21,7 @@ pub use budget::{available_memory, disk_needed, memory_needed, peak_memory};
 pub use render::render;
 pub use report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use simulate::Simulator;
+pub use squall_core::CancelToken;
 
 /// How a setup is run.
 #[derive(Clone, Debug)]
@@ -43,22 +42,6 @@ impl RunOptions {
     /// Resumes, is not strict, and leaves a tenth of the available memory free.
     pub fn new(name: impl Into<String>, out: impl Into<PathBuf>) -> Self {
         Self { name: name.into(), out: out.into(), start: Start::Resume, strict: false, memory_limit: None }
-    }
-}
-
-/// A way to stop a run from another thread. Clones stop the same run.
-#[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
-
-impl CancelToken {
-    /// Asks the run to stop after the present step.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether that has been asked for.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -50,7 +50,7 @@ pub struct FlatCoordinates {
 impl FlatCoordinates {
     /// As they are now; `None` if there are none.
     pub fn of(sim: &dyn Simulation) -> Option<Self> {
-        let weights = sim.texture_weights()?;
+        let weights = weights(sim)?;
         let mut sets = <[[Vec<f32>; 2]; 3]>::default();
         for (k, set) in sets.iter_mut().enumerate() {
             for (a, values) in set.iter_mut().enumerate() {
@@ -69,6 +69,12 @@ impl FlatCoordinates {
         let set = |s: &'a [Vec<f32>; 2]| Ok([plane(&s[0])?, plane(&s[1])?]);
         Ok(Coordinates { sets: [set(a)?, set(b)?, set(c)?], weights: self.weights })
     }
+}
+
+/// What each set of coordinates counts now; `None` if there are none.
+fn weights(sim: &dyn Simulation) -> Option<[f64; 3]> {
+    let [a, b, c] = [0, 1, 2].map(|k| sim.scalar(&format!("texture_{k}.weight")));
+    Some([a?, b?, c?])
 }
 
 /// Makes the volumes of a 3D scene finer and gives them the detail of its texture.
@@ -94,7 +100,7 @@ impl Detail {
 
     /// The coordinates of a simulation as they are now.
     pub fn displacements(&self, sim: &dyn Simulation) -> Displacements {
-        let mut d = Displacements { weights: sim.texture_weights().unwrap_or_default(), ..Displacements::default() };
+        let mut d = Displacements { weights: weights(sim).unwrap_or_default(), ..Displacements::default() };
         for (k, set) in d.sets.iter_mut().enumerate() {
             for (a, out) in set.iter_mut().enumerate() {
                 sim.volume(&format!("texture_{k}"), a, out);

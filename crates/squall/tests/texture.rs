@@ -34,7 +34,7 @@ fn picture(setup: &Setup, sim: &dyn Simulation) -> Image {
 }
 
 fn draw(painter: &mut Painter, sim: &dyn Simulation) -> Image {
-    match painter.draw(sim, 1).unwrap() {
+    match painter.draw(sim, sim.time(), 1).unwrap() {
         Picture::Screen(image) => image,
         Picture::Film(_) => panic!("a 2D scene"),
     }
@@ -71,8 +71,8 @@ impl Simulation for Shifted {
         out.extend((0..nx * ny).map(|i| values[(i / nx + ny / 2) % ny * nx + (i % nx + nx / 2) % nx]));
         found
     }
-    fn texture_weights(&self) -> Option<[f64; 3]> {
-        self.0.texture_weights()
+    fn scalar(&self, name: &str) -> Option<f64> {
+        self.0.scalar(name)
     }
     fn visit_state(&mut self, _: &mut dyn StateVisitor) {}
 }

@@ -6,12 +6,13 @@ use super::Flow;
 use super::obstacles::Obstacles;
 use crate::Real;
 use crate::diffuse::{Around, DiffusionScheme};
-use crate::field::{Field, OutOfMemory, Pad, VectorField};
+use crate::field::{Field, Pad, VectorField};
 use crate::force::Moment;
 use crate::grid::{At, End};
 use crate::ops::{self, above};
 use crate::report::Stage;
 use crate::rows;
+use crate::sim::StepError;
 use crate::solid::Walls;
 
 /// What swells has started or stopped if the sum of its rates changed by this part of it within a step.
@@ -145,7 +146,8 @@ impl<const D: usize> Flow<D> {
     }
 
     /// `(1 - nu dt lap) u = u` on faces, and the same for every substance that diffuses. Faces inside of solids move as those do.
-    pub fn diffuse(&mut self, dt: f64) -> Result<(), OutOfMemory> {
+    pub fn diffuse(&mut self, dt: f64) -> Result<(), StepError> {
+        self.go_on()?;
         let timer = self.timings.start();
         if self.viscosity > 0.0 {
             // In a potential flow viscosity does nothing, and beyond the edge it knows nothing.
@@ -174,7 +176,8 @@ impl<const D: usize> Flow<D> {
     }
 
     /// `(1 - nu dt lap) u = u` at cell centres.
-    pub fn diffuse_centered(&mut self, u: &mut VectorField<D>, dt: f64) -> Result<(), OutOfMemory> {
+    pub fn diffuse_centered(&mut self, u: &mut VectorField<D>, dt: f64) -> Result<(), StepError> {
+        self.go_on()?;
         let timer = self.timings.start();
         self.diffusion.scheme = self.options.diffusion;
         for u in u.iter_mut().filter(|_| self.viscosity > 0.0) {
@@ -186,7 +189,8 @@ impl<const D: usize> Flow<D> {
     }
 
     /// `(1 - k dt lap) a = a` for every substance that diffuses; nothing gets into solids.
-    pub fn diffuse_substances(&mut self, dt: f64) -> Result<(), OutOfMemory> {
+    pub fn diffuse_substances(&mut self, dt: f64) -> Result<(), StepError> {
+        self.go_on()?;
         if self.substances.iter().all(|s| s.diffusion == 0.0) {
             return Ok(());
         }

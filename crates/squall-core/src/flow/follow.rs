@@ -4,7 +4,7 @@
 //! occupied cell, or a source, is within the buffer: as far as the fluid can get in the coming step, and a few cells of clean
 //! air more. An empty tile stays for a while, as smoke that sways would have it built again and again.
 
-use rayon::prelude::*;
+use crate::threads::prelude::*;
 
 use super::far::Far;
 use super::pressure::Pressure;

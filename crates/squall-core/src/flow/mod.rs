@@ -64,6 +64,7 @@ mod state;
 
 use crate::Real;
 use crate::advect::{Advection, MapScratch};
+use crate::cancel::CancelToken;
 use crate::clock::Clock;
 use crate::diffuse::{Diffusion, DiffusionScheme};
 use crate::field::{Field, OutOfMemory, VectorField};
@@ -138,6 +139,8 @@ pub struct Flow<const D: usize> {
     pub sources: Vec<Box<dyn Source<D>>>,
     /// Coordinates of what is painted on the fluid, if anything is.
     pub texture: Option<TextureCoordinates<D>>,
+    /// Steps end when it asks for that.
+    pub cancel: CancelToken,
     pub(crate) layout: Layout<D>,
     pub(crate) clock: Clock,
     /// How long the present step is, in seconds.
@@ -213,6 +216,7 @@ impl<const D: usize> Flow<D> {
             swelled: 0.0,
             obstacles: None,
             books: Books::default(),
+            cancel: CancelToken::default(),
             refine_above: f64::INFINITY,
             started: false,
             not_restored: None,

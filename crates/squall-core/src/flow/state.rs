@@ -29,6 +29,7 @@ impl<const D: usize> Flow<D> {
         if let Some(error) = self.not_restored.take() {
             return Err(error);
         }
+        self.go_on()?;
         self.timings = Timings::default();
         let timer = self.timings.start();
         self.start()?;
@@ -98,6 +99,7 @@ impl<const D: usize> Flow<D> {
 
     /// [`Flow::finish`] with an energy that the model knows better.
     pub(crate) fn report(&mut self, dt: f64, projected: Projected, energy: f64) -> Result<StepReport, StepError> {
+        self.go_on()?;
         self.clock.tick(dt);
         let timer = self.timings.start();
         let cfl = self.speed() * dt;
@@ -122,6 +124,7 @@ impl<const D: usize> Flow<D> {
             max_speed: projected.max_speed,
             max_divergence: projected.max_divergence,
             relative_divergence: projected.relative_divergence,
+            divergence_promised: if self.solver.is_direct() { 2.0 * self.refine_above } else { f64::INFINITY },
             energy,
             splitting: "",
             mass: ledger.substances.iter().map(|account| account.after).collect(),
@@ -131,6 +134,11 @@ impl<const D: usize> Flow<D> {
             viscous: self.viscous.clone(),
             timings: self.timings.clone(),
         })
+    }
+
+    /// An error if the step is to be cancelled.
+    pub fn go_on(&self) -> Result<(), StepError> {
+        if self.cancel.is_cancelled() { Err(StepError::Cancelled) } else { Ok(()) }
     }
 
     fn find_not_finite(&self) -> Result<(), NotFinite> {
@@ -189,6 +197,12 @@ impl<const D: usize> Flow<D> {
                 substance.or_else(|| self.texture.as_ref()?.field(name, component))
             }
         }
+    }
+
+    /// The number that is called so: `texture_0.weight` and so on, what each set of texture coordinates counts now.
+    pub fn scalar(&self, name: &str) -> Option<f64> {
+        let set = name.strip_prefix("texture_")?.strip_suffix(".weight")?.parse::<usize>().ok()?;
+        self.texture.as_ref()?.weights(self.time()).get(set).copied()
     }
 
     /// Copies a field of this flow into `out`, one value for each cell that is looked at, x fastest; of values on faces the
@@ -308,6 +322,9 @@ impl<const D: usize> Flow<D> {
             texture.visit_state(visitor);
         }
         self.books.visit_state(visitor, self.substances.len());
+        if let Some(following) = &mut self.following {
+            following.far.forget_step();
+        }
         // How fast things are limits the next step.
         self.fastest = fastest(&self.velocity, &self.grid);
         self.place_obstacles(self.clock.time);

@@ -15,7 +15,7 @@ use crate::field::Field;
 use crate::flow::Flow;
 use crate::parameter::ParameterList;
 use crate::report::StepReport;
-use crate::sim::{FieldInfo, StateVisitor, StepError};
+use crate::sim::{FieldInfo, Figure, Particles, StateVisitor, StepError};
 
 /// What differs from model to model.
 pub trait Model<const D: usize>: Send {
@@ -53,8 +53,18 @@ pub trait Model<const D: usize>: Send {
         flow.visit_parameters(visit);
     }
 
-    /// How well smokes meet their targets, if they have any.
-    fn match_report(&mut self) -> Option<crate::sim::MatchReport> {
+    /// What it measures of itself when asked.
+    fn figures(&mut self) -> Vec<Figure> {
+        Vec::new()
+    }
+
+    /// Its particles, if it has any.
+    fn particles(&self) -> Option<Particles<'_>> {
+        None
+    }
+
+    /// The name of the field that holds the distance to the surface, if there is one.
+    fn surface(&self) -> Option<&str> {
         None
     }
 }
@@ -87,6 +97,10 @@ macro_rules! simulation {
                 $crate::model::Model::step(self, dt)
             }
 
+            fn set_cancel(&mut self, token: &$crate::CancelToken) {
+                self.flow.cancel = token.clone();
+            }
+
             fn snap_time(&mut self, t: f64) {
                 self.flow.snap_time(t);
             }
@@ -105,12 +119,20 @@ macro_rules! simulation {
                 field.is_some_and(|field| self.flow.read_volume(name, field, out))
             }
 
-            fn texture_weights(&self) -> Option<[f64; 3]> {
-                self.flow.texture.as_ref().map(|texture| texture.weights(self.flow.time()))
+            fn scalar(&self, name: &str) -> Option<f64> {
+                self.flow.scalar(name)
             }
 
-            fn match_report(&mut self) -> Option<$crate::sim::MatchReport> {
-                $crate::model::Model::match_report(self)
+            fn figures(&mut self) -> Vec<$crate::sim::Figure> {
+                $crate::model::Model::figures(self)
+            }
+
+            fn particles(&self) -> Option<$crate::sim::Particles<'_>> {
+                $crate::model::Model::particles(self)
+            }
+
+            fn surface(&self) -> Option<&str> {
+                $crate::model::Model::surface(self)
             }
 
             fn parameters(&mut self) -> Vec<$crate::Parameter> {

@@ -10,8 +10,8 @@ use super::{Model, Splitting, in_parts};
 use crate::field::OutOfMemory;
 use crate::flow::{Flow, Moved};
 use crate::grid::Grid;
-use crate::looped::Carries;
 use crate::project::Projected;
+use crate::replay::Replay;
 use crate::report::StepReport;
 use crate::sim::StepError;
 use crate::snapshot::Snapshot;
@@ -129,8 +129,8 @@ impl<const D: usize> Model<D> for Smoke<D> {
     }
 }
 
-impl<const D: usize> Carries for Smoke<D> {
-    fn flow(&mut self) -> Snapshot {
+impl<const D: usize> Replay for Smoke<D> {
+    fn record_flow(&mut self) -> Snapshot {
         self.flow.snapshot()
     }
 
@@ -146,7 +146,7 @@ impl<const D: usize> Carries for Smoke<D> {
         self.flow.set_contents(contents);
     }
 
-    fn carry(&mut self, recorded: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
+    fn replay(&mut self, recorded: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
         let flow = &mut self.flow;
         flow.restore(recorded);
         let cfl = flow.begin(dt)?;

@@ -13,9 +13,9 @@ use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::flow::{Flow, Moved, show, vector};
 use crate::grid::{At, Grid};
-use crate::looped::Carries;
 use crate::ops::{Sums, each};
-use crate::project::{Projected, subtract_centered_gradient};
+use crate::project::{Projected, REFINE_ABOVE, subtract_centered_gradient};
+use crate::replay::Replay;
 use crate::report::{Stage, StepReport};
 use crate::sample::{Isa, Kernel};
 use crate::sim::{StateVisitor, StepError};
@@ -23,9 +23,6 @@ use crate::snapshot::Snapshot;
 
 pub use super::Splitting;
 pub use crate::flow::Options;
-
-/// Above this relative divergence a projection makes a second round: half of what is promised.
-const REFINE_ABOVE: f64 = 5e-6;
 
 /// Which velocity carries things along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +199,7 @@ impl<const D: usize> StableFluids<D> {
         self.flow.lose(dt);
     }
 
-    fn diffuse(&mut self, dt: f64) -> Result<(), OutOfMemory> {
+    fn diffuse(&mut self, dt: f64) -> Result<(), StepError> {
         self.flow.diffuse_centered(&mut self.velocity, dt)?;
         self.flow.diffuse_substances(dt)
     }
@@ -320,8 +317,8 @@ impl<const D: usize> Model<D> for StableFluids<D> {
     }
 }
 
-impl<const D: usize> Carries for StableFluids<D> {
-    fn flow(&mut self) -> Snapshot {
+impl<const D: usize> Replay for StableFluids<D> {
+    fn record_flow(&mut self) -> Snapshot {
         self.flow.snapshot()
     }
 
@@ -340,7 +337,7 @@ impl<const D: usize> Carries for StableFluids<D> {
         self.flow.set_contents(contents);
     }
 
-    fn carry(&mut self, recorded: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
+    fn replay(&mut self, recorded: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
         self.start()?;
         self.set_flow(recorded);
         let cfl = self.flow.begin(dt)?;

@@ -42,12 +42,13 @@ use crate::diffuse::DiffusionScheme;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::flow::{self, Flow, faces, show};
 use crate::grid::{At, Axis, Ends, Grid};
-use crate::looped::Carries;
 use crate::parameter::ParameterList;
 use crate::poisson::{Spectral, Symbol};
+use crate::project::REFINE_ABOVE;
+use crate::replay::Replay;
 use crate::report::StepReport;
 use crate::shape::Track;
-use crate::sim::{FieldInfo, MatchReport, StateVisitor, StepError};
+use crate::sim::{FieldInfo, Figure, StateVisitor, StepError};
 use crate::snapshot::Snapshot;
 
 pub use check::TargetError;
@@ -58,9 +59,6 @@ pub use suggest::{Parameters, suggest};
 
 /// However far others let things move in a step: beyond this many cells advection takes several parts.
 const MOST_CELLS: f64 = 0.8;
-
-/// Above this relative divergence a projection makes a second round: advection in flux form needs a flow without divergence.
-const REFINE_ABOVE: f64 = 5e-6;
 
 /// How often a step projects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +110,7 @@ impl<const D: usize> TargetSmoke<D> {
             ..flow::Options::default()
         };
         let mut flow = Flow::new(grid, shared)?;
+        // Advection in flux form needs a flow without divergence.
         flow.refine_above = REFINE_ABOVE;
         flow.books.whole_cells = true;
         Ok(TargetSmoke {
@@ -193,10 +192,11 @@ impl<const D: usize> Model<D> for TargetSmoke<D> {
         }
     }
 
-    fn match_report(&mut self) -> Option<MatchReport> {
+    fn figures(&mut self) -> Vec<Figure> {
         let metrics = self.metrics();
-        let names = self.guided.iter().map(|g| self.flow.substances[g.substance].name.clone());
-        Some(MatchReport { energy: self.flow.energy(), smokes: names.zip(metrics).collect() })
+        let names = self.guided.iter().map(|g| self.flow.substances[g.substance].name.as_str());
+        let smokes = names.zip(&metrics).flat_map(|(name, m)| m.figures(name));
+        std::iter::once(Figure::new("energy", self.flow.energy())).chain(smokes).collect()
     }
 
     fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
@@ -225,8 +225,8 @@ impl<const D: usize> Model<D> for TargetSmoke<D> {
     }
 }
 
-impl<const D: usize> Carries for TargetSmoke<D> {
-    fn flow(&mut self) -> Snapshot {
+impl<const D: usize> Replay for TargetSmoke<D> {
+    fn record_flow(&mut self) -> Snapshot {
         self.flow.snapshot()
     }
 
@@ -243,7 +243,7 @@ impl<const D: usize> Carries for TargetSmoke<D> {
     }
 
     /// Without looking at its targets.
-    fn carry(&mut self, recorded: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
+    fn replay(&mut self, recorded: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError> {
         self.flow.restore(recorded);
         let cfl = self.flow.begin(dt)?;
         self.advect_smoke(self.flow.time(), dt)?;

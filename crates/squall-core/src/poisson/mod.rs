@@ -26,6 +26,7 @@ pub(crate) use spectral::homogeneous;
 pub use spectral::{Spectral, Symbol};
 
 use crate::Real;
+use crate::cancel::CancelToken;
 use crate::field::{Field, VectorField};
 use crate::layout::Layout;
 use crate::report::SolveReport;
@@ -50,6 +51,9 @@ pub trait PoissonSolver<const D: usize>: Send {
 
     /// Says what is where, from now on: see [`Domain`]. Fails if the solver knows nothing but empty boxes.
     fn set(&mut self, domain: Domain<'_, D>) -> Result<(), Unsuitable>;
+
+    /// Iterations look at this token from now on, and end early when it asks for that.
+    fn set_cancel(&mut self, _token: &CancelToken) {}
 
     /// The direct solver, if it is one: it can solve in place.
     fn direct(&mut self) -> Option<&mut Spectral<D>> {

@@ -32,6 +32,11 @@ pub trait System<const D: usize, const K: usize, T> {
 
     /// `ap = A p`; returns the sum of `p ap`. May write ghosts of `p`.
     fn apply(&mut self, p: &mut Fields<D, K, T>, ap: &mut Fields<D, K, T>) -> f64;
+
+    /// Asked before each iteration: `false` ends them.
+    fn goes_on(&self) -> bool {
+        true
+    }
 }
 
 /// The vectors of an iteration.
@@ -116,6 +121,9 @@ fn iterate<const D: usize, const K: usize, T: Number>(
     let Work { r, p, t, isa } = work;
     let mut rz_before = 0.0;
     for iteration in 0..max_iterations {
+        if !system.goes_on() {
+            return iteration;
+        }
         let rz = system.precondition(r, t);
         let beta = T::of(rz / rz_before);
         rz_before = rz;

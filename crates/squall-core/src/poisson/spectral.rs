@@ -12,7 +12,6 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rayon::prelude::*;
 use wide::f32x8;
 
 use super::lines::{Batch, Buffers, Columns, Lanes, PAIRS, PlaneColumns, load, read, store};
@@ -23,6 +22,7 @@ use crate::grid::{At, End, Ends};
 use crate::layout::{Layout, Row};
 use crate::report::SolveReport;
 use crate::sample::Isa;
+use crate::threads::{self, prelude::*};
 use crate::{Real, ops, rows};
 
 /// Rows of a slab in 2D; even, so that pairs of rows never cross slabs.
@@ -99,7 +99,7 @@ impl<const D: usize> Spectral<D> {
         let ends = homogeneous(ends);
         let (workers, rows) = (Vec::new(), RowList::default());
         let mut plan = Spectral { layout, spacing, ends, transforms, eigenvalues, factors, workers, rows };
-        plan.hire(rayon::current_num_threads());
+        plan.hire(threads::current_num_threads());
         plan.rows.0.reserve_exact(Self::row_count(cells));
         plan
     }
@@ -110,7 +110,7 @@ impl<const D: usize> Spectral<D> {
     pub fn apply(&mut self, field: &mut Field<D>, symbol: Symbol) -> f64 {
         assert_eq!(*field.layout(), self.layout, "the plan is for fields of another shape");
         assert_eq!(field.at(), At::Center, "the transforms are for cell-centred fields");
-        self.hire(rayon::current_num_threads());
+        self.hire(threads::current_num_threads());
         let combine = self.set_factors(symbol);
         let first = self.layout.row(0).start;
         let data = &mut field.data_mut()[first..];
@@ -144,7 +144,7 @@ impl<const D: usize> Spectral<D> {
     pub fn estimate_bytes(cells: [usize; D]) -> u64 {
         let longest = cells.into_iter().max().unwrap_or(1);
         let buffers = longest.saturating_add(PAIRS).saturating_mul((PAIRS + 2) * size_of::<Pair>());
-        let workers = buffers.saturating_mul(rayon::current_num_threads());
+        let workers = buffers.saturating_mul(threads::current_num_threads());
         let rows = Self::row_count(cells).saturating_mul(size_of::<&mut [Real]>());
         let tables = cells.iter().fold(0usize, |sum, n| sum.saturating_add(n.saturating_mul(TABLE_BYTES)));
         workers.saturating_add(rows).saturating_add(tables) as u64
@@ -342,7 +342,7 @@ impl<const D: usize> Spectral<D> {
 
     /// The buffers of the thread that asks. They are only contended if a plan is used from outside its thread pool.
     fn buffers(&self) -> std::sync::MutexGuard<'_, Buffers> {
-        let thread = rayon::current_thread_index().unwrap_or(0);
+        let thread = threads::current_thread_index().unwrap_or(0);
         lock(&self.workers[thread % self.workers.len()])
     }
 }

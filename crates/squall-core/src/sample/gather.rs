@@ -33,7 +33,11 @@ pub struct Avx2 {
 impl Isa {
     /// The best instruction set of this machine.
     pub fn best() -> Isa {
-        Isa::all().pop().unwrap_or(Isa::Portable)
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            return Isa::Avx2(Avx2 { wide: is_x86_feature_detected!("avx512f") });
+        }
+        Isa::Portable
     }
 
     /// All that this machine can run, the best one last. All give the same bits.

@@ -1,6 +1,6 @@
 //! Dense copies of a tile and what lies around it, so that a tile is sampled like a box.
 
-use rayon::prelude::*;
+use crate::threads::prelude::*;
 
 use super::{AxisRule, Corners, Rules};
 use crate::Real;

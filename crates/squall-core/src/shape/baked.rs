@@ -6,7 +6,7 @@
 
 use super::Shape;
 use super::vector::{box_around, distance_to_box, length, sub};
-use rayon::prelude::*;
+use crate::threads::prelude::*;
 use std::array::from_fn;
 
 /// Cells along the side of a block.

@@ -1,4 +1,4 @@
-//! Projection around solids.
+//! What the projection needs around solids.
 //!
 //! With the open part `A` of each face and the velocity `u_s` of solids, the flow out of a cell is the sum over its faces
 //! of `+-(A u + (1 - A) u_s)`: through the open parts, and what the solid's surface in the cell pushes, which for rigid
@@ -13,12 +13,8 @@
 use super::{Boundary, Solids};
 use crate::Real;
 use crate::field::{Field, Pad, VectorField};
-use crate::grid::{At, Grid};
-use crate::halo::{Closed, subtract_gradient_around};
-use crate::layout::Row;
-use crate::ops::{above, each, max_abs};
-use crate::project::Projected;
-use crate::report::SolveReport;
+use crate::grid::Grid;
+use crate::ops::{above, each};
 
 /// The flow out of each cell per volume, in 1/s; zero in solid cells. Needs the last faces of `u`.
 pub fn divergence_around<const D: usize>(
@@ -62,43 +58,6 @@ pub fn divergence_around<const D: usize>(
     });
 }
 
-/// Makes a staggered field free of divergence around solids.
-///
-/// `solve(r, q)` solves the equation above with the right side `r` and the ends of `q`, starting from what is in `q` if
-/// it likes; in solid cells, where `r` is zero, it may leave anything. Where no open side is in reach, it has to drop the
-/// mean of `r`. Closed faces near surfaces are left as [`Solids::constrain`] says, deeper ones with the solid's velocity.
-/// Fills the ghosts of `u` and `q`; `scratch` may be any field.
-pub fn project_around<const D: usize>(
-    grid: &Grid<D>,
-    u: &mut VectorField<D>,
-    q: &mut Field<D>,
-    solids: &mut Solids<D>,
-    solve: &mut dyn FnMut(&mut Field<D>, &mut Field<D>) -> SolveReport,
-    scratch: &mut Field<D>,
-) -> Projected {
-    solids.prepare(grid, u, None);
-    u.iter_mut().for_each(Field::fill_halo);
-    let before = largest(u).max(solids.max_speed);
-    q.relabel(At::Center, grid.pressure_ends());
-    scratch.relabel(At::Center, grid.pressure_ends());
-
-    divergence_around(u, solids, grid.spacing, scratch);
-    let solve = solve(scratch, q);
-    q.fill_halo();
-    let near = |row: Row<'_, D>| solids.is_near(row);
-    let closed = Closed { open: &solids.open, solid: Some(&solids.velocity), near };
-    subtract_gradient_around(u, q, grid.spacing, Some(closed));
-    u.iter_mut().for_each(|u| u.fill_halo());
-    divergence_around(u, solids, grid.spacing, scratch);
-    let max_divergence = max_abs(scratch) as f64;
-    solids.constrain(grid, u);
-
-    let max_speed = largest(u);
-    let speed = before.max(max_speed);
-    let relative_divergence = if speed > 0.0 { max_divergence * grid.min_spacing() / speed } else { 0.0 };
-    Projected { solve, max_divergence, relative_divergence, max_speed, energy: None }
-}
-
 impl<const D: usize> Solids<D> {
     /// What has to be done to the velocity before the pressure solve. If a pressure `p` has pushed the velocity already,
     /// `u -= dt grad p`, name it with its `dt`: what is set anew here is pushed as well. Otherwise the solve, which finds
@@ -109,8 +68,4 @@ impl<const D: usize> Solids<D> {
             Boundary::Cells => self.correct_border(grid, u),
         }
     }
-}
-
-fn largest<const D: usize>(u: &VectorField<D>) -> f64 {
-    u.iter().map(|f| max_abs(f) as f64).fold(0.0, f64::max)
 }

@@ -286,7 +286,7 @@ pub(super) fn for_each_list<const D: usize, T: Send>(
     lists: &mut [Vec<T>],
     f: impl Fn(Row<'_, D>, &mut [T]) + Sync,
 ) {
-    use rayon::prelude::*;
+    use crate::threads::prelude::*;
     let layout = shape.layout().clone();
     lists.par_iter_mut().enumerate().for_each(|(r, list)| {
         if !list.is_empty() {

@@ -25,7 +25,7 @@
 //! solids.update(grid, t + dt)
 //! solids.clear_inside(smoke, ambient)            between two steps the inside of a solid is ambient
 //! forces
-//! project_around(..)                             solids take part; leaves u inside of solids as the outside sees it
+//! Projection::new(..).around(solids).faces(..)   solids take part; leaves u inside of solids as the outside sees it
 //! ```
 //!
 //! Uncovered cells need nothing: they hold what was advected from beside the solid, and their faces its velocity.
@@ -40,7 +40,7 @@ mod thin;
 mod update;
 mod viscous;
 
-pub use around::{divergence_around, project_around};
+pub use around::divergence_around;
 pub use fraction::open_fraction;
 pub use place::CellBox;
 pub use update::Changed;

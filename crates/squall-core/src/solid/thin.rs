@@ -36,7 +36,7 @@ impl<const D: usize> Solids<D> {
 
     /// Whether any cell or pair of neighbours sees that an obstacle has a place too thin.
     fn is_thin(&self, grid: &Grid<D>, placed: &[Placed<D>], t: f64) -> bool {
-        use rayon::prelude::*;
+        use crate::threads::prelude::*;
         let layout = self.phi.layout().clone();
         let nx = layout.cells()[0];
         (0..layout.rows()).into_par_iter().any(|r| {

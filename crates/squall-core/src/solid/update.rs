@@ -1,6 +1,6 @@
 //! What is known about the solids at one time.
 
-use rayon::prelude::*;
+use crate::threads::prelude::*;
 use smallvec::SmallVec;
 
 use super::border::BorderCell;

@@ -4,6 +4,7 @@
 
 mod common;
 
+mod cancel;
 mod confinement;
 mod conservation;
 mod faults;
@@ -11,13 +12,13 @@ mod flows;
 mod free_space;
 mod karman;
 mod ledger;
-mod loops;
 mod mac;
 mod multigrid;
 mod noise;
 mod parameters;
 mod projection;
 mod promises;
+mod scatter;
 mod shapes;
 mod smoke;
 mod solids;

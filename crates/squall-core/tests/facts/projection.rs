@@ -2,7 +2,7 @@
 
 use crate::common::{Random, axes};
 use squall_core::poisson::{Problem, plan};
-use squall_core::project::{project, project_faces};
+use squall_core::project::Projection;
 use squall_core::*;
 
 /// Random velocities in a random box of the given axes, projected: the relative divergence and the face field.
@@ -17,12 +17,12 @@ fn projected<const D: usize>(cells: [usize; D], axes: [Axis<D>; D], seed: u64) -
     let mut faces: VectorField<D> =
         std::array::from_fn(|a| Field::new(cells, At::Face(a), grid.velocity_ends(a)).unwrap());
     let mut q = Field::new(cells, At::Center, grid.pressure_ends()).unwrap();
-    let mut spare = Field::like(&q).unwrap();
+    let mut spare = [Field::like(&q).unwrap(), Field::like(&q).unwrap()];
     // Nothing may depend on what was in the working fields.
     q.fill(f32::NAN);
-    spare.fill(f32::NAN);
+    spare.iter_mut().for_each(|f| f.fill(f32::NAN));
     let mut solver = plan(Problem::of(&grid)).build_for(&grid).unwrap();
-    let done = project(&grid, &mut velocity, &mut faces, &mut q, &mut *solver, &mut spare);
+    let done = Projection::new(&grid, &mut *solver).centers(&mut velocity, &mut faces, &mut q, &mut spare);
     assert!(velocity.iter().all(|u| ops::max_abs(u).is_finite()), "velocity not finite for {cells:?} {axes:?}");
     (done.relative_divergence, faces, grid)
 }
@@ -90,9 +90,9 @@ fn a_jet_that_starts_in_a_long_channel_leaves_no_divergence_either() {
     u.iter_mut().for_each(Field::fill_halo);
     let mut faces = u.clone();
     let mut q = Field::new(grid.cells, At::Center, grid.pressure_ends()).unwrap();
-    let mut spare = q.clone();
+    let mut spare = [q.clone(), q.clone()];
     let mut solver = plan(Problem::of(&grid)).build_for(&grid).unwrap();
-    let done = project(&grid, &mut u, &mut faces, &mut q, &mut *solver, &mut spare);
+    let done = Projection::new(&grid, &mut *solver).centers(&mut u, &mut faces, &mut q, &mut spare);
     assert!(done.relative_divergence <= PROMISE, "{:e} left", done.relative_divergence);
     // What enters leaves: every face carries the same flow.
     for x in [0, 100, 511] {
@@ -107,9 +107,9 @@ fn projecting_twice_is_projecting_once() {
         let (_, faces, grid) = projected([48, 37], axes, 3);
         let mut again = faces.clone();
         let mut q = Field::new(grid.cells, At::Center, grid.pressure_ends()).unwrap();
-        let mut spare = q.clone();
+        let mut spare = [q.clone(), q.clone()];
         let mut solver = plan(Problem::of(&grid)).build_for(&grid).unwrap();
-        project_faces(&grid, &mut again, &mut q, &mut *solver, &mut spare);
+        Projection::new(&grid, &mut *solver).faces(&mut again, &mut q, &mut spare);
         for (a, b) in faces.iter().zip(&again) {
             for (x, y) in crate::common::values(a).iter().zip(crate::common::values(b)) {
                 // Velocities up to 1: the second projection moves them by rounding only.
@@ -125,14 +125,14 @@ fn projection_keeps_a_field_that_has_no_divergence_and_removes_a_gradient() {
     let k = std::f64::consts::TAU;
     let mut solver = plan(Problem::of(&grid)).build_for(&grid).unwrap();
     let mut q = Field::new(grid.cells, At::Center, grid.pressure_ends()).unwrap();
-    let mut spare = q.clone();
+    let mut spare = [q.clone(), q.clone()];
     let mut run = |f: &(dyn Fn([f64; 2]) -> [f64; 2] + Sync)| {
         let mut u: VectorField<2> =
             std::array::from_fn(|a| Field::new(grid.cells, At::Center, grid.velocity_ends(a)).unwrap());
         u.iter_mut().enumerate().for_each(|(a, u)| u.set_from(&grid, |p| f(p)[a]));
         let before = u.clone();
         let mut faces = u.clone();
-        project(&grid, &mut u, &mut faces, &mut q, &mut *solver, &mut spare);
+        Projection::new(&grid, &mut *solver).centers(&mut u, &mut faces, &mut q, &mut spare);
         (before, u)
     };
     let (before, after) = run(&|p| [(k * p[0]).sin() * (k * p[1]).cos(), -(k * p[0]).cos() * (k * p[1]).sin()]);

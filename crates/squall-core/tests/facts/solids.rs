@@ -3,6 +3,7 @@
 use crate::common::around::*;
 use crate::common::{Random, values};
 use squall_core::ops::{divergence, max_abs, subtract_gradient};
+use squall_core::project::Projection;
 use squall_core::solid::*;
 use squall_core::*;
 
@@ -86,7 +87,10 @@ fn without_solids_near_the_operators_are_those_of_the_empty_box_to_the_bit() {
     let grid = Grid::<3>::new([19, 12, 9], [1.9, 1.0, 0.8], [Axis::Bounded { lo: Side::Slip, hi: Side::Open }; 3]);
     let mut random = Random::new(3);
     let mut u = faces(&grid, |_, _| 0.0);
-    u.iter_mut().for_each(|u| random.fill(u));
+    u.iter_mut().for_each(|u| {
+        random.fill(u);
+        u.set_end_faces();
+    });
     // Solid fills the box below x = 6 cells: all faces are wide open or closed, on both kinds of boundary.
     let half = HalfSpace { point: [0.6, 0.0, 0.0], normal: [1.0, 0.0, 0.0], velocity: [0.0; 3] };
     for boundary in [Boundary::CutCells, Boundary::Cells] {
@@ -109,13 +113,13 @@ fn without_solids_near_the_operators_are_those_of_the_empty_box_to_the_bit() {
         let mut q = Field::new(grid.cells, At::Center, grid.pressure_ends()).unwrap();
         random.fill(&mut q);
         let (mut moved, mut solids) = (walled.clone(), solids);
-        let mut scratch = Field::like(&q).unwrap();
+        let mut spare = [Field::like(&q).unwrap(), Field::like(&q).unwrap()];
         let potential = q.clone();
-        let mut solve = |_: &mut Field<3>, q: &mut Field<3>| {
+        let mut solver = SolvedBy(|_: &Field<3>, q: &mut Field<3>| {
             q.copy_from(&values(&potential));
             SolveReport::default()
-        };
-        project_around(&grid, &mut moved, &mut q, &mut solids, &mut solve, &mut scratch);
+        });
+        Projection::new(&grid, &mut solver).around(&mut solids).faces(&mut moved, &mut q, &mut spare);
         subtract_gradient(&mut walled, &q, grid.spacing);
         for a in 0..3 {
             for index in cells(&grid).filter(|index| index[0] > 6) {

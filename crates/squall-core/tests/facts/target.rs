@@ -6,6 +6,7 @@ use squall_core::advect::hyperbolic::{Carrier, Limiter, SweepScratch};
 use squall_core::clock::next_dt;
 use squall_core::force::Buoyancy;
 use squall_core::model::target::*;
+use squall_core::project::Projection;
 use squall_core::sample::Isa;
 use squall_core::shape::{Interpolation, Key, Motion, Moving, Sphere, Track};
 use squall_core::solid::{Boundary, Obstacle};
@@ -23,8 +24,9 @@ fn random_flow<const D: usize>(grid: &Grid<D>, seed: u64, cells: f64) -> VectorF
         u.set_end_faces();
         u.fill_halo();
     });
-    let [mut q, mut spare] = [0, 1].map(|_| Field::new(grid.cells, At::Center, grid.pressure_ends()).unwrap());
+    let [mut q, a, b] = [0, 1, 2].map(|_| Field::new(grid.cells, At::Center, grid.pressure_ends()).unwrap());
     let mut solver = poisson::plan(poisson::Problem::of(grid)).build_for(grid).unwrap();
+    let mut spare = [a, b];
     let scale = |u: &mut VectorField<D>, factor: f32| {
         u.iter_mut().for_each(|u| {
             u.par_rows(|_, u| u.iter_mut().for_each(|u| *u *= factor));
@@ -32,11 +34,11 @@ fn random_flow<const D: usize>(grid: &Grid<D>, seed: u64, cells: f64) -> VectorF
             u.fill_halo();
         });
     };
-    project::project_faces(grid, &mut u, &mut q, &mut *solver, &mut spare);
+    Projection::new(grid, &mut *solver).faces(&mut u, &mut q, &mut spare);
     let fastest = u.iter().map(ops::max_abs).fold(0.0, f32::max) as f64;
     // A hair less, so that rounding does not make it more than a cell.
     scale(&mut u, (0.9999 * cells * grid.min_spacing() / fastest) as f32);
-    project::project_faces(grid, &mut u, &mut q, &mut *solver, &mut spare);
+    Projection::new(grid, &mut *solver).faces(&mut u, &mut q, &mut spare);
     u
 }
 

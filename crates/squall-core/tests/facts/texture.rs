@@ -317,11 +317,13 @@ fn coordinates_are_the_same_bits_on_any_number_of_threads() {
 #[test]
 fn simulations_show_their_coordinates_by_name() {
     let mut sim = puff(CLOSED);
-    assert_eq!(sim.texture_weights(), Some(sim.flow.texture.as_ref().unwrap().weights(0.0)));
+    let weights = [0, 1, 2].map(|k| sim.scalar(&format!("texture_{k}.weight")));
+    assert_eq!(weights, sim.flow.texture.as_ref().unwrap().weights(0.0).map(Some));
+    assert_eq!(["texture_3.weight", "texture_0", "weight"].map(|name| sim.scalar(name)), [None; 3]);
     sim.step(0.03).unwrap();
     let mut out = Vec::new();
     assert!(sim.read("texture_2", 1, &mut out) && out.len() == 64 * 96);
     assert!(!sim.read("texture_3", 1, &mut out) && !sim.read("texture_x", 0, &mut out));
     let plain = StableFluids::<2>::new(Grid::periodic([4, 4]), Options::default()).unwrap();
-    assert_eq!(plain.texture_weights(), None);
+    assert_eq!(plain.scalar("texture_0.weight"), None);
 }

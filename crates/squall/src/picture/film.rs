@@ -102,7 +102,7 @@ impl FilmPainter {
             }
         };
         let (substances, heat) = (self.substances().map(volume).collect(), self.heat().map(volume));
-        Volumes { substances, heat, objects_at: Some(sim.scene_time()), ..Volumes::default() }
+        Volumes { substances, heat, objects_at: Some(sim.time()), ..Volumes::default() }
     }
 
     /// Takes the picture of a frame at a time, in seconds.

@@ -19,13 +19,36 @@ pub fn memory_needed(setup: &Setup) -> u64 {
 
 /// Compares the memory that the run needs with what it may take.
 pub(super) fn check_memory(setup: &Setup, options: &RunOptions) -> Result<(), RunError> {
-    // Linux grants memory that it does not have, and ends the process later: the limit must be ours.
-    let limit = options.memory_limit.or_else(|| Some(available_memory()? / 10 * 9));
     let needed = memory_needed(setup);
-    match limit {
+    match limit(options) {
         Some(limit) if needed > limit => Err(RunError::Memory { needed, limit }),
         _ => Ok(()),
     }
+}
+
+/// What a run may take, if that is known.
+fn limit(options: &RunOptions) -> Option<u64> {
+    // Linux grants memory that it does not have, and ends the process later: the limit must be ours.
+    options.memory_limit.or_else(|| Some(available_memory()? / 10 * 9))
+}
+
+/// Steps of fewer cells are short: nobody needs to cancel one on its way.
+const SHORT_STEPS: u64 = 1 << 22;
+
+/// Whether a run keeps a copy of its state, so that long steps can be cancelled on their way: if the grid is large, and there is
+/// memory beyond what is needed. By the size and not by the clock, so that a run takes the same memory every time.
+pub(super) fn has_room_for_a_copy(setup: &Setup, options: &RunOptions) -> bool {
+    let copy = state_numbers(setup).saturating_mul(4);
+    let fits = |limit| memory_needed(setup).saturating_add(copy) <= limit;
+    setup.cell_count() >= SHORT_STEPS && limit(options).is_none_or(fits)
+}
+
+/// How many numbers a state has: velocity twice, pressure and substances.
+fn state_numbers(setup: &Setup) -> u64 {
+    let d = setup.dimensions() as u64;
+    // Loops keep the flow of every frame.
+    let flows = setup.time.looped.as_ref().map_or(0, |_| u64::from(setup.time.frames) * d);
+    setup.cell_count().saturating_mul(2 * d + 1 + setup.substances.len() as u64 + flows)
 }
 
 /// Bytes on disk that this many frames take, roughly: what is refused surely does not fit.
@@ -35,12 +58,8 @@ pub fn disk_needed(setup: &Setup, frames: u64) -> u64 {
     let movie = if setup.output.movie == Movie::None { 0 } else { pixels / 10 };
     // A pass takes half a byte to three per pixel.
     let frame = (pixels / 4 + movie + pixels / 2 * pass_images(setup)).saturating_add(raw_bytes(setup));
-    // Two generations, packed: velocity twice, pressure and substances.
-    let d = setup.dimensions() as u64;
-    // Loops keep the flow of every frame.
-    let flows = setup.time.looped.as_ref().map_or(0, |_| u64::from(setup.time.frames) * d);
-    let state = setup.cell_count().saturating_mul(2 * d + 1 + setup.substances.len() as u64 + flows);
-    frame.saturating_mul(frames).saturating_add(state.saturating_mul(2))
+    // Two generations of the state, packed.
+    frame.saturating_mul(frames).saturating_add(state_numbers(setup).saturating_mul(2))
 }
 
 /// Compares the disk space that the frames to come need with what is free.

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::looped::{Preparation, Seam};
 use squall_core::StepReport;
 use squall_core::ledger::{DRIFT, SLACK, Watched};
-use squall_core::looped::{Preparation, Seam};
 use squall_io::{CheckpointError, FolderError, IoError, MovieError, OutputFolder};
 use squall_render::{Image, RenderError};
 

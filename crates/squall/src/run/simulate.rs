@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use squall_core::ledger::Account;
-use squall_core::sim::MatchReport;
 use squall_core::{StateVisitor, StepReport, Volume};
 use squall_io::{Checkpoint, OutputFolder, Position, SceneHash, VdbValues, checkpoint};
 use squall_render::film;
@@ -13,7 +12,7 @@ use super::log::Log;
 use super::passes::Sidecar;
 use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use super::writer::{Failed, Frame, Pixels, Writer, Written};
-use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS};
+use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS, budget};
 use crate::driver::{Driver, Step};
 use crate::picture::{Painter, Picture, read_field, tone};
 use crate::setup::Setup;
@@ -38,7 +37,7 @@ pub(super) struct Simulator<'a> {
     writer: Writer,
     steps: Log,
     timings: Log,
-    /// For smoke with targets: how well they are met.
+    /// What the model measures of itself: for smoke with targets, how well they are met.
     targets: Option<Log>,
     checkpoint_path: PathBuf,
     saved: Instant,
@@ -78,6 +77,7 @@ impl<'a> Simulator<'a> {
         checkpoint: Option<Checkpoint>,
     ) -> Result<Self, RunError> {
         let mut driver = Driver::new(setup)?;
+        driver.keep_copies(budget::has_room_for_a_copy(setup, options));
         let mut painter = Painter::new(setup)?;
         let mut totals = Totals::new(setup.substances.len());
         let resumed = checkpoint.is_some();
@@ -88,13 +88,11 @@ impl<'a> Simulator<'a> {
         let steps = Log::open(folder.path().join(STEPS), &steps_header(driver.substances()), resumed.then_some(made))?;
         let header = "step,seconds,advect,force,diffuse,project,measure";
         let timings = Log::open(folder.path().join(TIMINGS), header, resumed.then_some(made))?;
-        let targets = match &setup.guide {
-            Some(guide) => {
-                let names = guide.smokes.iter().map(|g| setup.substances[g.substance].name.as_str());
-                let header = targets_header(names);
-                Some(Log::open(folder.path().join(TARGETS), &header, resumed.then_some(frame))?)
-            }
-            None => None,
+        let columns: String = driver.simulation_mut().figures().iter().map(|f| format!(",{}", f.name)).collect();
+        let header = format!("frame,time{columns}");
+        let targets = match columns.is_empty() {
+            false => Some(Log::open(folder.path().join(TARGETS), &header, resumed.then_some(frame))?),
+            true => None,
         };
         Ok(Self {
             setup,
@@ -129,10 +127,7 @@ impl<'a> Simulator<'a> {
             if let Some(preparation) = self.driver.preparation() {
                 observer.event(&Event::Preparing(preparation));
             }
-            if cancel.is_cancelled() {
-                return Err(Stop::Cancelled);
-            }
-            let step = self.driver.step()?;
+            let Some(step) = self.driver.step_unless(cancel)? else { return Err(Stop::Cancelled) };
             self.note(&step, observer)?;
             if step.reached {
                 self.show(self.driver.frame(), observer)?;
@@ -190,11 +185,13 @@ impl<'a> Simulator<'a> {
 
     /// Draws the present state as a frame and hands it to the writer.
     fn show(&mut self, number: u64, observer: &mut dyn Observer) -> Result<(), Stop> {
-        if let (Some(log), Some(report)) = (&mut self.targets, self.driver.simulation_mut().match_report()) {
-            log.row(number, targets_row(self.driver.time(), &report));
+        let time = self.driver.time();
+        if let Some(log) = &mut self.targets {
+            let figures = self.driver.simulation_mut().figures().into_iter().map(|figure| figure.value);
+            log.row(number, std::iter::once(time).chain(figures));
         }
-        let picture = self.painter.draw(self.driver.simulation(), number)?;
-        let passes = self.painter.draw_passes(self.driver.simulation(), number, &picture)?;
+        let picture = self.painter.draw(self.driver.simulation(), time, number)?;
+        let passes = self.painter.draw_passes(self.driver.simulation(), time, number, &picture)?;
         let (pixels, exr) = finish(self.setup, picture);
         observer.event(&Event::Picture { frame: number, image: pixels.image() });
         let mut fields = Vec::with_capacity(self.setup.output.fields.len());
@@ -209,7 +206,7 @@ impl<'a> Simulator<'a> {
         }
         let volumes = self.volumes();
         let half = self.setup.output.vdb.as_ref().is_some_and(|vdb| vdb.half);
-        let (time, fps) = (self.driver.time(), self.setup.time.fps);
+        let fps = self.setup.time.fps;
         self.writer.send(Frame { number, pixels, exr, passes, volumes, half, time, fps, fields })?;
         self.frame = number;
         tell(self.writer.news(), observer);
@@ -316,33 +313,6 @@ fn steps_row(step: &Step) -> impl Iterator<Item = f64> {
     let flow = [step.time, r.dt, r.cfl, r.max_speed, r.max_divergence, r.relative_divergence, r.energy, r.cells as f64];
     let accounts = r.ledger.substances.iter().flat_map(|a| a.entries().into_iter().chain([a.range[1], a.allowed[1]]));
     flow.into_iter().chain(r.mass.iter().copied()).chain(accounts)
-}
-
-/// The columns of `targets.csv`.
-fn targets_header<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let columns = [
-        "target",
-        "raw_error",
-        "raw_error_of_first",
-        "smooth_error",
-        "smooth_error_of_first",
-        "mass",
-        "peak_ratio",
-        "sigma",
-    ];
-    let smokes = names.flat_map(|name| columns.map(|column| format!(",{name}.{column}")));
-    format!("frame,time,energy{}", smokes.collect::<String>())
-}
-
-/// A row of it. Targets are counted from 1.
-fn targets_row(time: f64, report: &MatchReport) -> Vec<f64> {
-    let mut row = vec![time, report.energy];
-    for (_, m) in &report.smokes {
-        row.push(m.target.map_or(0.0, |k| k as f64 + 1.0));
-        row.extend([m.raw_error, m.raw_error_of_first, m.smooth_error, m.smooth_error_of_first]);
-        row.extend([m.mass, m.peak_ratio, m.sigma]);
-    }
-    row
 }
 
 /// A picture as the scene wants it written.

@@ -58,8 +58,8 @@ fn shots(text: &str, last: u32) -> ([Shot; 4], Shot) {
         let sim = driver.simulation();
         if half + 4 >= 2 * last {
             // The same grain in all: what differs is what has moved.
-            let picture = painter.draw(sim, 1).unwrap();
-            let passes = painter.draw_passes(sim, 1, &picture).unwrap();
+            let picture = painter.draw(sim, sim.time(), 1).unwrap();
+            let passes = painter.draw_passes(sim, sim.time(), 1, &picture).unwrap();
             let motion = passes.into_iter().find(|pass| pass.name == "motion").unwrap().rgba;
             let (width, pixels) = pixels(&setup, &picture);
             let shot = Shot { width, pixels, motion };

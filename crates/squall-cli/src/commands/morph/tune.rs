@@ -126,7 +126,8 @@ fn worst_error(setup: &Setup, times: &[f64]) -> Result<f64, Failure> {
 
 /// The largest raw error of any smoke as it is now.
 fn raw_error(sim: &mut dyn Simulation) -> Option<f64> {
-    sim.match_report()?.smokes.iter().map(|(_, metrics)| metrics.raw_error).reduce(f64::max)
+    let figures = sim.figures();
+    figures.iter().filter(|figure| figure.name.ends_with(".raw_error")).map(|figure| figure.value).reduce(f64::max)
 }
 
 /// Says which error the run itself reached when its targets were to be formed.

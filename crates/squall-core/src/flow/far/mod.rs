@@ -22,7 +22,6 @@
 pub mod tree;
 
 use super::follow::{Edge, each_bit};
-use super::obstacles::Obstacles;
 use super::{Flow, vector};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
@@ -232,7 +231,7 @@ impl<const D: usize> Flow<D> {
         }
         velocity.iter_mut().for_each(|u| u.fill_halo());
         let solids = obstacles.as_ref().map(|o| &o.solids);
-        let mirrors = mirrors(grid, obstacles.as_ref());
+        let mirrors = mirrors(grid, solids);
         let h2 = grid.spacing[0] * grid.spacing[0];
         let mut points: Vec<Points<D>> = fresh.iter().flat_map(|&c| nodes_of(c)).collect();
         let mut outside = Outside { fresh, stream: Default::default(), pressure: Vec::new() };
@@ -302,19 +301,23 @@ impl<const D: usize> Far<D> {
         Ok(())
     }
 
+    /// Forgets what was done since the last projection: a step was not finished.
+    pub fn forget_step(&mut self) {
+        (self.pushed, self.advected) = (0.0, 0.0);
+    }
+
     /// Finds the values of the potential in the outermost cells, puts them into `held` and nothing else there, and what follows
     /// for the cells beside into the right side.
     pub fn hold_edge(
         &mut self,
         grid: &Grid<D>,
         pressure: &Field<D>,
-        obstacles: Option<&Obstacles<D>>,
+        solids: Option<&Solids<D>>,
         rhs: &mut Field<D>,
         held: &mut Field<D>,
     ) {
         let layout = &rhs.layout().clone();
         let (h, time) = (grid.spacing[0], self.advected as Real);
-        let solids = obstacles.map(|o| &o.solids);
         self.add_done(pressure, None, held, |_, _| ());
         held.fill_halo();
         let Far { ring, tree, edge, beside_edge, induced, .. } = self;
@@ -330,7 +333,7 @@ impl<const D: usize> Far<D> {
             }
             each_bit(ring.cells[layout.row_number(row)], |x| out[x] = 0.0);
         });
-        tree.sum(&mirrors(grid, obstacles), edge);
+        tree.sum(&mirrors(grid, solids), edge);
         if let (Some(induced), Some(solids)) = (induced, solids) {
             // Less what is known; `finish_edge` adds the rest.
             induced.par_rows(|row, out| match solids.is_near(row) {
@@ -361,7 +364,7 @@ impl<const D: usize> Far<D> {
         &mut self,
         grid: &Grid<D>,
         pressure: &Field<D>,
-        obstacles: Option<&Obstacles<D>>,
+        solids: Option<&Solids<D>>,
         q: &mut Field<D>,
         spare: &mut Field<D>,
     ) {
@@ -370,30 +373,30 @@ impl<const D: usize> Far<D> {
             points.each_with(layout, |at, value| q.data[at] = *value);
         }
         let time = self.advected;
-        if let (Some(o), true) = (obstacles, time > 0.0) {
+        if let (Some(solids), true) = (solids, time > 0.0) {
             let q = &*q;
-            self.add_done(pressure, Some(&o.solids), spare, |row, out| {
+            self.add_done(pressure, Some(solids), spare, |row, out| {
                 out.iter_mut().zip(q.row(row)).for_each(|(out, q)| *out += q);
             });
             let (h, inv_time, whole) = (grid.spacing[0], (1.0 / time) as Real, &*spare);
-            let mirrors = mirrors(grid, obstacles);
+            let mirrors = mirrors(grid, Some(solids));
             let induced = self.induced.as_mut().expect("solids are allowed");
             induced.par_rows(|row, out| {
-                if !o.solids.is_near(row) {
+                if !solids.is_near(row) {
                     return;
                 }
                 let mut all = [0.0; MAX_TILE];
                 let all = &mut all[..out.len()];
                 laplacian(whole, None, h, row, all);
                 for (x, (out, all)) in out.iter_mut().zip(all).enumerate() {
-                    let other = is_cut(&o.solids, row, x) && !is_at_a_mirror(&o.solids, &mirrors, h, row, x);
+                    let other = is_cut(solids, row, x) && !is_at_a_mirror(solids, &mirrors, h, row, x);
                     *out = if other { inv_time * (*all - *out) } else { 0.0 };
                 }
             });
         } else if let Some(induced) = &mut self.induced {
             induced.fill(0.0);
         }
-        (self.pushed, self.advected) = (0.0, 0.0);
+        self.forget_step();
     }
 
     /// What the pressure and advection have done already, as a potential; zero in solids, if any are given, and with `more` added.
@@ -634,8 +637,8 @@ fn vorticity<const D: usize>(
 
 /// Walls that act by mirror images: the sides of the grid, and solids at rest that are everything below a plane across an
 /// axis. (An open side holds the pressure at zero: the image of a charge is its opposite.)
-fn mirrors<const D: usize>(grid: &Grid<D>, obstacles: Option<&Obstacles<D>>) -> Mirrors {
-    let planes = obstacles.into_iter().flat_map(|o| o.solids.obstacles()).filter_map(|o| {
+fn mirrors<const D: usize>(grid: &Grid<D>, solids: Option<&Solids<D>>) -> Mirrors {
+    let planes = solids.into_iter().flat_map(|s| s.obstacles()).filter_map(|o| {
         let (point, normal) = o.shape.plane()?;
         let axis = (0..D).find(|&a| normal[a].abs() > 1.0 - 1e-9)?;
         let at = (point[axis] + normal[axis] * o.grow - grid.origin[axis]) / grid.spacing[axis] - 0.5;

@@ -9,7 +9,7 @@
 //! There are no blocks larger than a tile, so that sums do not depend on where a tile lies in some larger block: the same
 //! tiles elsewhere give the same bits, and what is symmetric stays so. All pairs of tiles meet, which takes 15 ns each.
 
-use rayon::prelude::*;
+use crate::threads::prelude::*;
 use smallvec::SmallVec;
 use std::f64::consts::PI;
 

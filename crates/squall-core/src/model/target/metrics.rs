@@ -9,6 +9,7 @@ use crate::grid::At;
 use crate::layout::Row;
 use crate::ops::{lanes_sum, max_abs, sum};
 use crate::rows;
+use crate::sim::Figure;
 
 /// The ratios of the target's largest density to the smoke's within which a flow alone comes close to the target: it cannot change
 /// densities, only rearrange them. Outside, [`Matching::Area`](super::Matching) or gathering has to help.
@@ -37,6 +38,23 @@ pub struct Metrics {
     pub sigma: f64,
     /// What gathering did in the last step.
     pub gathered: Gathered,
+}
+
+impl Metrics {
+    /// By name, for those who do not know this model. Targets are counted from 1; 0 is none.
+    pub(super) fn figures(&self, smoke: &str) -> [Figure; 8] {
+        [
+            ("target", self.target.map_or(0.0, |k| k as f64 + 1.0)),
+            ("raw_error", self.raw_error),
+            ("raw_error_of_first", self.raw_error_of_first),
+            ("smooth_error", self.smooth_error),
+            ("smooth_error_of_first", self.smooth_error_of_first),
+            ("mass", self.mass),
+            ("peak_ratio", self.peak_ratio),
+            ("sigma", self.sigma),
+        ]
+        .map(|(what, value)| Figure::new(format!("{smoke}.{what}"), value))
+    }
 }
 
 impl<const D: usize> TargetSmoke<D> {

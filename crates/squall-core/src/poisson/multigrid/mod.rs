@@ -34,6 +34,7 @@ use self::shape::{SMALL, Shape};
 use super::pcg::{Fields, System, Work, clear, dot, pcg, squared};
 use super::{Domain, MAX_ITERATIONS, PoissonSolver, Unsuitable};
 use crate::Real;
+use crate::cancel::CancelToken;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, Ends};
 use crate::layout::Layout;
@@ -63,6 +64,7 @@ pub struct Multigrid<const D: usize, T: Number = Real> {
     rooms: Rooms,
     /// The vectors of the iteration. The finest level has no right side and no scratch of its own: it borrows these.
     work: Option<Work<D, 1, T>>,
+    cancel: CancelToken,
 }
 
 /// What a solver for values of diffusion is made of.
@@ -101,7 +103,14 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         let r = [std::mem::replace(&mut finest.b, lent()?)];
         let t = [std::mem::replace(&mut finest.scratch, lent()?)];
         let work = Some(Work { r, t, p: [zeros(layout, At::Center)?], isa });
-        let mut solver = Multigrid { spacing, levels, coarsest: Coarsest::default(), rooms: Rooms::default(), work };
+        let mut solver = Multigrid {
+            spacing,
+            levels,
+            coarsest: Coarsest::default(),
+            rooms: Rooms::default(),
+            work,
+            cancel: CancelToken::default(),
+        };
         solver.set(Domain::default());
         Ok(solver)
     }
@@ -256,6 +265,10 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
 }
 
 impl<const D: usize> PoissonSolver<D> for Multigrid<D> {
+    fn set_cancel(&mut self, token: &CancelToken) {
+        self.cancel = token.clone();
+    }
+
     fn improve(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, tolerance: f64) -> SolveReport {
         self.solve_from(rhs, q, tolerance, MAX_ITERATIONS)
     }
@@ -308,6 +321,10 @@ impl<const D: usize, T: Number> Equation<'_, D, T> {
 }
 
 impl<const D: usize, T: Number> System<D, 1, T> for Equation<'_, D, T> {
+    fn goes_on(&self) -> bool {
+        !self.solver.cancel.is_cancelled()
+    }
+
     fn residual(
         &mut self,
         [x]: &mut Fields<D, 1, T>,

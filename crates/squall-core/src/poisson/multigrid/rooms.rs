@@ -3,7 +3,7 @@
 //! If every face of every cell in a set is closed or leads to another cell of the set, the pressure there is known up to a
 //! constant only, and a solution exists only if the right side sums up to zero. So the mean is taken from both.
 
-use rayon::prelude::*;
+use crate::threads::prelude::*;
 
 use super::level::Level;
 use super::number::Number;

@@ -1,6 +1,8 @@
 //! Small shapes and a small solver for tests of flow around solids.
 #![allow(dead_code, missing_docs)]
 
+use squall_core::poisson::{Domain, PoissonSolver, Unsuitable};
+use squall_core::project::Projection;
 use squall_core::solid::*;
 use squall_core::*;
 
@@ -282,6 +284,23 @@ impl<const D: usize> ConjugateGradients<D> {
     }
 }
 
+/// A solver that is a function of the right side.
+pub struct SolvedBy<F>(pub F);
+
+impl<const D: usize, F: FnMut(&Field<D>, &mut Field<D>) -> SolveReport + Send> PoissonSolver<D> for SolvedBy<F> {
+    fn improve(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, _: f64) -> SolveReport {
+        self.0(rhs, q)
+    }
+
+    fn set(&mut self, _: Domain<'_, D>) -> Result<(), Unsuitable> {
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        "a function".to_owned()
+    }
+}
+
 /// Projects around solids with conjugate gradients.
 pub fn project<const D: usize>(
     grid: &Grid<D>,
@@ -289,8 +308,9 @@ pub fn project<const D: usize>(
     solids: &mut Solids<D>,
 ) -> squall_core::project::Projected {
     let mut q = Field::new(grid.cells, At::Center, grid.pressure_ends()).unwrap();
-    let mut scratch = Field::like(&q).unwrap();
-    scratch.fill(f32::NAN);
+    let mut spare = [Field::like(&q).unwrap(), Field::like(&q).unwrap()];
+    spare.iter_mut().for_each(|f| f.fill(f32::NAN));
     let solver = ConjugateGradients::new(grid, solids);
-    project_around(grid, u, &mut q, solids, &mut |rhs, q| solver.solve(rhs, q), &mut scratch)
+    let mut solver = SolvedBy(|rhs: &Field<D>, q: &mut Field<D>| solver.solve(rhs, q));
+    Projection::new(grid, &mut solver).around(solids).faces(u, &mut q, &mut spare)
 }

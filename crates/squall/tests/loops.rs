@@ -1,7 +1,7 @@
 //! Loops: the last frame leads into the first, in flow and smoke, and nothing grows dull on the way.
 
+use squall::looped::{Looped, Method, Options};
 use squall_core::force::{Buoyancy, Emitter, Flicker, Noise, NoiseField, Substance, Supply};
-use squall_core::looped::{Carries, Looped, Method, Options};
 use squall_core::model::smoke::{self, Smoke};
 use squall_core::model::stable_fluids::{self, StableFluids};
 use squall_core::shape::Sphere;
@@ -83,7 +83,7 @@ fn advance_a_frame(sim: &mut Looped) {
     }
 }
 
-fn prepared(sim: Box<dyn Carries>, options: Options) -> Looped {
+fn prepared(sim: Box<dyn Replay>, options: Options) -> Looped {
     let mut sim = Looped::new(sim, options);
     while sim.preparation().is_some() {
         sim.step(sim.longest_step(2.0)).unwrap();
@@ -96,9 +96,9 @@ type Picture = (Vec<f32>, Vec<f32>);
 /// What carries the name first, and the velocity, as they are.
 fn picture(sim: &Looped) -> Picture {
     let (mut smoke, mut flow, mut part) = (Vec::new(), Vec::new(), Vec::new());
-    assert!(sim.read(&sim.fields()[0].name, 0, &mut smoke));
-    for a in 0..sim.cells().len() {
-        assert!(sim.read("velocity", a, &mut part));
+    assert!(sim.simulation().read(&sim.simulation().fields()[0].name, 0, &mut smoke));
+    for a in 0..sim.simulation().cells().len() {
+        assert!(sim.simulation().read("velocity", a, &mut part));
         flow.extend_from_slice(&part);
     }
     (smoke, flow)
@@ -193,7 +193,7 @@ fn dye_in_a_closed_box_loops_and_keeps_its_contrast() {
 
 #[test]
 fn after_its_last_frame_a_loop_begins_anew_to_the_bit() {
-    for sim in [Box::new(plume::<2>(false)) as Box<dyn Carries>, Box::new(plume::<2>(true)), Box::new(stirred(false))] {
+    for sim in [Box::new(plume::<2>(false)) as Box<dyn Replay>, Box::new(plume::<2>(true)), Box::new(stirred(false))] {
         let mut sim = prepared(sim, options(24, 12));
         let (once, again) = (play(&mut sim, 12), play(&mut sim, 12));
         assert!(once == again, "the second time is like the first");
@@ -211,7 +211,7 @@ fn a_flow_that_carries_nothing_loops_too() {
         let frame = |sim: &mut Looped| {
             advance_a_frame(sim);
             let mut u = Vec::new();
-            sim.read("velocity", 0, &mut u);
+            sim.simulation().read("velocity", 0, &mut u);
             u
         };
         let once: Vec<_> = (0..8).map(|_| frame(&mut sim)).collect();
@@ -230,8 +230,8 @@ fn what_is_painted_on_the_fluid_loops_with_it() {
         let mut frame = || {
             advance_a_frame(&mut sim);
             let mut shown = Vec::new();
-            assert!(sim.read("texture_1", 0, &mut shown));
-            (shown, sim.texture_weights().unwrap())
+            assert!(sim.simulation().read("texture_1", 0, &mut shown));
+            (shown, [0, 1, 2].map(|k| sim.simulation().scalar(&format!("texture_{k}.weight")).unwrap()))
         };
         (0..12).map(|_| frame()).collect()
     };
@@ -248,10 +248,10 @@ fn a_mixture_of_recorded_flows_has_no_divergence() {
     let mut sim = plume::<2>(false);
     let run = |sim: &mut Smoke<2>, steps: usize| (0..steps).for_each(|_| drop(sim.step(1.0 / FPS).unwrap()));
     run(&mut sim, 40);
-    let first = sim.flow();
+    let first = sim.record_flow();
     let left = ops::max_divergence(sim.flow.velocity(), sim.flow.grid.spacing);
     run(&mut sim, 30);
-    let mut mixed = sim.flow();
+    let mut mixed = sim.record_flow();
     let left = left.max(ops::max_divergence(sim.flow.velocity(), sim.flow.grid.spacing));
     mixed.mix(0.4, &first, 0.9);
     sim.set_flow(&mixed);
@@ -260,7 +260,7 @@ fn a_mixture_of_recorded_flows_has_no_divergence() {
     let mixed_left = ops::max_divergence(sim.flow.velocity(), sim.flow.grid.spacing);
     assert!(mixed_left < 1.4 * left + rounding, "{mixed_left}, {left} before");
     sim.set_flow(&first);
-    assert!(sim.flow() == first, "what was recorded can be put back");
+    assert!(sim.record_flow() == first, "what was recorded can be put back");
 }
 
 #[test]

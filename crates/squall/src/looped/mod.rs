@@ -25,31 +25,8 @@ mod contrast;
 
 pub use contrast::{Contrast, measure};
 
-use crate::clock::next_dt;
-use crate::parameter::{Parameter, ParameterError, Value};
-use crate::report::StepReport;
-use crate::sim::{FieldInfo, MatchReport, Simulation, StateVisitor, StepError};
-use crate::snapshot::Snapshot;
-use crate::volume::Volume;
-
-/// A simulation whose flow can be recorded, and whose smoke can be carried along a flow given from outside.
-pub trait Carries: Simulation {
-    /// The flow as it is.
-    fn flow(&mut self) -> Snapshot;
-
-    /// Replaces the flow.
-    fn set_flow(&mut self, flow: &Snapshot);
-
-    /// What is carried, as it is.
-    fn contents(&self) -> Snapshot;
-
-    /// Replaces what is carried, wherever it is.
-    fn set_contents(&mut self, contents: &Snapshot);
-
-    /// Carries everything but the flow itself along a flow for `dt` seconds; sources are what they are at some times, each
-    /// with its weight, which add up to 1. The clock goes on by `dt`.
-    fn carry(&mut self, flow: &Snapshot, sources: &[(f64, f64)], dt: f64) -> Result<StepReport, StepError>;
-}
+use squall_core::clock::next_dt;
+use squall_core::{ParameterError, Replay, Simulation, Snapshot, StateVisitor, StepError, StepReport, Value};
 
 /// How a loop is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,9 +103,10 @@ enum Stage {
     Play,
 }
 
-/// A simulation that became a loop. Its time is 0 at the first frame of the loop, and negative before.
+/// A simulation that became a loop. What [`simulation`](Self::simulation) gives holds what is shown, at the time that objects and
+/// sources are at.
 pub struct Looped {
-    sim: Box<dyn Carries>,
+    sim: Box<dyn Replay>,
     options: Options,
     stage: Stage,
     /// Finished frames of the stage.
@@ -158,7 +136,7 @@ pub struct Looped {
 
 impl Looped {
     /// Makes a loop of a simulation that has not begun.
-    pub fn new(sim: Box<dyn Carries>, options: Options) -> Self {
+    pub fn new(sim: Box<dyn Replay>, options: Options) -> Self {
         assert!(
             options.start >= 1 && options.frames >= 2 && (1..=options.frames).contains(&options.overlap),
             "{options:?}"
@@ -258,11 +236,11 @@ impl Looped {
         let Some(k) = self.frame.checked_sub(self.start()) else { return };
         match self.options.method {
             Method::Mix => {
-                self.flows.push(self.sim.flow());
+                self.flows.push(self.sim.record_flow());
                 self.before.push(self.sim.contents());
             }
             Method::Carry { .. } if k < self.frames() => {
-                let flow = self.sim.flow();
+                let flow = self.sim.record_flow();
                 let n = k as f64;
                 self.mean.mix(n / (n + 1.0), &flow, 1.0 / (n + 1.0));
                 self.flows.push(flow);
@@ -270,7 +248,7 @@ impl Looped {
             Method::Carry { .. } => {
                 let k = k - self.frames();
                 if k < self.overlap() {
-                    let (weight, later) = (self.weight(k as f64), self.sim.flow());
+                    let (weight, later) = (self.weight(k as f64), self.sim.record_flow());
                     let first = std::mem::take(&mut self.flows[k as usize]);
                     self.flows[k as usize] = mixed_flow(first, later, weight, &self.mean);
                 }
@@ -383,7 +361,7 @@ impl Looped {
         let overlap = (k <= self.overlap()).then_some(k);
         let flow = match self.options.method {
             Method::Carry { .. } => self.flows[self.phase as usize].clone(),
-            Method::Mix => self.sim.flow(),
+            Method::Mix => self.sim.record_flow(),
         };
         let mut now = self.sim.contents();
         if overlap == Some(self.overlap()) && self.options.method != Method::Mix {
@@ -452,31 +430,27 @@ fn mixed_flow(first: Snapshot, later: Snapshot, a: f64, mean: &Snapshot) -> Snap
     first
 }
 
-impl Simulation for Looped {
-    fn cells(&self) -> &[usize] {
-        self.sim.cells()
+impl Looped {
+    /// The simulation as it is shown. Its time is that of the scene: it comes back in every round.
+    pub fn simulation(&self) -> &dyn Simulation {
+        &*self.sim
     }
 
-    fn placement(&self) -> (Vec<f64>, Vec<f64>) {
-        self.sim.placement()
+    /// The simulation as it is shown, to be looked at.
+    pub fn simulation_mut(&mut self) -> &mut dyn Simulation {
+        &mut *self.sim
     }
 
-    fn time(&self) -> f64 {
+    /// Seconds: 0 at the first frame of the loop, and negative before.
+    pub fn time(&self) -> f64 {
         match self.preparation() {
             None => self.frame as f64 / self.options.fps + self.within,
             Some(p) => (p.done as f64 - p.of as f64) / self.options.fps + self.within,
         }
     }
 
-    fn scene_time(&self) -> f64 {
-        self.sim.scene_time()
-    }
-
-    fn preparation(&self) -> Option<Preparation> {
-        Looped::preparation(self)
-    }
-
-    fn seam(&self) -> Option<Seam> {
+    /// How well it is closed; `None`: not yet, or it is a mixture.
+    pub fn seam(&self) -> Option<Seam> {
         if self.stage != Stage::Play || self.options.method == Method::Mix {
             return None;
         }
@@ -486,16 +460,13 @@ impl Simulation for Looped {
         Some(Seam { rounds: self.rounds, flow: at(&jumps[0]), contents })
     }
 
-    fn cells_per_second(&self) -> f64 {
-        self.sim.cells_per_second()
-    }
-
-    /// Never beyond the next frame.
-    fn longest_step(&self, cfl: f64) -> f64 {
+    /// The longest step, in seconds, in which nothing moves by more than `cfl` cells; never beyond the next frame.
+    pub fn longest_step(&self, cfl: f64) -> f64 {
         next_dt(self.left(), self.sim.longest_step(cfl))
     }
 
-    fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
+    /// Advances by `dt` seconds.
+    pub fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         self.unhide();
         let fps = self.options.fps;
         // A whole frame is the same whole frame in every round.
@@ -506,7 +477,7 @@ impl Simulation for Looped {
             let phase = self.phase;
             let (begin, middle) = (self.within * fps, (self.within + 0.5 * dt) * fps);
             self.sim.snap_time(((self.start() + phase) as f64 + begin) / fps);
-            self.sim.carry(&self.flow_at(phase, middle.min(1.0)), &self.source_times(phase, begin), dt)?
+            self.sim.replay(&self.flow_at(phase, middle.min(1.0)), &self.source_times(phase, begin), dt)?
         } else {
             self.sim.step(dt)?
         };
@@ -540,35 +511,8 @@ impl Simulation for Looped {
         Ok(report)
     }
 
-    /// Frames are where they are.
-    fn snap_time(&mut self, _: f64) {}
-
-    fn fields(&self) -> Vec<FieldInfo> {
-        self.sim.fields()
-    }
-
-    fn read(&self, name: &str, component: usize, out: &mut Vec<f32>) -> bool {
-        self.sim.read(name, component, out)
-    }
-
-    fn volume(&self, name: &str, component: usize, out: &mut Volume) -> bool {
-        self.sim.volume(name, component, out)
-    }
-
-    fn texture_weights(&self) -> Option<[f64; 3]> {
-        self.sim.texture_weights()
-    }
-
-    fn match_report(&mut self) -> Option<MatchReport> {
-        self.sim.match_report()
-    }
-
-    fn parameters(&mut self) -> Vec<Parameter> {
-        self.sim.parameters()
-    }
-
-    /// While the loop is made; a loop that is shown repeats what was recorded.
-    fn set_parameter(&mut self, name: &str, value: Value) -> Result<(), ParameterError> {
+    /// Changes a parameter while the loop is made; a loop that is shown repeats what was recorded.
+    pub fn set_parameter(&mut self, name: &str, value: Value) -> Result<(), ParameterError> {
         if self.stage != Stage::Simulate {
             let reason = "the flow of the loop is recorded";
             return Err(ParameterError::Fixed { name: name.to_owned(), reason });
@@ -576,7 +520,8 @@ impl Simulation for Looped {
         self.sim.set_parameter(name, value)
     }
 
-    fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
+    /// Shows the visitor everything that the next step depends on, always in the same order.
+    pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
         let stages = [Stage::Simulate, Stage::Settle, Stage::Rehearse, Stage::Approach, Stage::Play];
         let mut stage = stages.iter().position(|&s| s == self.stage).unwrap_or(0) as u64;
         visitor.integer("loop.stage", &mut stage);

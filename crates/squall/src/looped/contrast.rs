@@ -6,8 +6,7 @@
 
 use rayon::prelude::*;
 
-use crate::sim::StateVisitor;
-use crate::snapshot::Snapshot;
+use squall_core::{Snapshot, StateVisitor};
 
 /// Sums over a field: what contrast is measured by. Places that hold nothing do not count, so it does not matter how many
 /// there are.
