@@ -53,14 +53,15 @@ impl Extent {
         self.everywhere = true;
     }
 
-    /// Of fields whose values are to be moved by `reach` cells along each axis at most, three times, and are read as far away.
+    /// Of fields whose values are to be moved three times, by `reach` cells along each axis at most: after the last time they may
+    /// differ within three times that distance, and within four times of it they are read.
     pub fn set<const D: usize>(&mut self, fields: &[&mut Field<D>], reach: [usize; D]) {
         self.everywhere = true;
         let layout = fields[0].layout().clone();
         let block = block(&layout);
-        let mut thrice = reach.map(|r| 3 * r);
-        thrice[0] = 3 * reach[0].next_multiple_of(block);
-        if (0..D).any(|a| thrice[a] >= layout.cells()[a]) {
+        let mut rounded = reach;
+        rounded[0] = reach[0].next_multiple_of(block);
+        if (0..D).any(|a| 3 * rounded[a] >= layout.cells()[a]) {
             return;
         }
         self.elsewhere.clear();
@@ -83,7 +84,19 @@ impl Extent {
                 *span = both(*span, differing(field.row(row), value, block))
             });
         }
-        widen(&self.rows, fields[0], thrice, &mut self.around, &mut self.spare);
+        match layout.as_tiles() {
+            None => widen(&self.rows, fields[0], rounded.map(|r| 4 * r), &mut self.around, &mut self.spare),
+            // Tiles are computed whole, so that all around each may be read.
+            Some(tiles) => {
+                widen(&self.rows, fields[0], rounded.map(|r| 3 * r), &mut self.spare, &mut Vec::new());
+                self.around.clear();
+                self.around.extend((0..tiles.coords().len()).map(|t| {
+                    let near =
+                        |&slot: &u32| slot != 0 && self.spare.get(slot as usize - 1).is_some_and(|&s| !is_empty(s));
+                    if tiles.around(t as u32 + 1).iter().any(near) { [0, layout.run() as u32] } else { NOTHING }
+                }));
+            }
+        }
         let part = self.around.iter().map(|s| s[1].saturating_sub(s[0]) as usize).sum::<usize>();
         self.everywhere = 5 * part > 4 * self.around.len() * layout.run();
         if !self.everywhere {
