@@ -482,6 +482,12 @@ impl<const D: usize> Map<'_, D> {
         let d = &mut d[..chunk.len];
         match at {
             At::Center => d.copy_from_slice(here),
+            At::Face(f) if !row.on_tiles() => {
+                let below = &from.row(row.shifted(f, -1))[chunk.x..][..d.len()];
+                for l in 0..d.len() {
+                    d[l] = 0.5 * (here[l] + below[l]);
+                }
+            }
             At::Face(f) => {
                 from.beside(row, f, -1, chunk.x, d);
                 for l in 0..d.len() {
@@ -552,8 +558,14 @@ impl<const D: usize> Kernel for SampleRun<'_, '_, '_, D> {
                     map.locate(fields[k].at(), (row, chunk), fields[0].layout(), bench);
                 }
                 let from = if row.on_tiles() { bench.windows.corners(k) } else { fields[k].corners() };
-                sampler(map.isa, from, &bench.places, bench.axis.each_ref().map(|a| &a.frac), &mut value);
-                chunk.store(&value, out);
+                let frac = bench.axis.each_ref().map(|a| &a.frac);
+                // A whole chunk goes where it belongs, without a copy.
+                if let Ok(out) = (&mut out[chunk.x..][..chunk.len]).try_into() {
+                    sampler(map.isa, from, &bench.places, frac, out);
+                } else {
+                    sampler(map.isa, from, &bench.places, frac, &mut value);
+                    chunk.store(&value, out);
+                }
             }
         }
     }
