@@ -288,7 +288,7 @@ fn a_value_on_the_last_faces_that_is_not_finite_is_found_in_its_step() {
     sim.step(0.01).unwrap();
     sim.flow.begin(0.01).unwrap();
     let done = sim.flow.project(None);
-    sim.flow.visit_state(&mut Poison(inflow as f32));
+    sim.flow.visit_state(&mut Poison(inflow));
     let StepError::NotFinite(error) = sim.flow.finish(0.01, done).unwrap_err() else { panic!("not finite") };
     assert_eq!((error.field.as_str(), error.cell[1], error.step), ("v", 6, 1), "{error}");
 }
