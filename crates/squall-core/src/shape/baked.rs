@@ -56,6 +56,8 @@ pub struct Baked<const D: usize> {
     /// Distance at the centre of each block.
     centers: Vec<f32>,
     values: Vec<f32>,
+    /// For each value a number that was given with it; or none at all.
+    marks: Vec<u32>,
     /// No point of a block without values is nearer to the surface.
     band: f64,
     low: [f64; D],
@@ -75,7 +77,7 @@ impl<const D: usize> Baked<D> {
     /// Samples any bounded shape as it is at time `t`. `band`: see [`BAND`].
     pub fn new(shape: &impl Shape<D>, t: f64, spacing: f64, band: f64) -> Result<Self, BakeError> {
         let bounds = shape.bounds(t).ok_or(BakeError::Unbounded)?;
-        Self::from_cubes(bounds, spacing, band, |corner, n, out| {
+        Self::from_cubes(bounds, spacing, band, false, |corner, n, out, _| {
             for (node, out) in out.iter_mut().enumerate() {
                 let index = unravel(node, [n; D]);
                 *out = shape.distance(from_fn(|a| corner[a] + spacing * index[a] as f64), t);
@@ -97,12 +99,14 @@ impl<const D: usize> Baked<D> {
         Err(BakeError::TooFine { spacing, extent: size.into_iter().fold(0.0, f64::max), least: spacing * factor })
     }
 
-    /// Samples what `fill(corner, n, out)` says about n^D nodes of a cube, the first axis fastest.
+    /// Samples what `fill(corner, n, out, marks)` says about n^D nodes of a cube, the first axis fastest. Marks are numbers that go
+    /// with distances; there is room for them if they are to be kept and n is more than 1.
     pub(super) fn from_cubes(
         (low, high): ([f64; D], [f64; D]),
         spacing: f64,
         band: f64,
-        fill: impl Fn([f64; D], usize, &mut [f64]) + Sync,
+        marked: bool,
+        fill: impl Fn([f64; D], usize, &mut [f64], &mut [u32]) + Sync,
     ) -> Result<Self, BakeError> {
         let counts = Self::check((low, high), spacing, band)?;
         let side = CELLS as f64 * spacing;
@@ -115,7 +119,7 @@ impl<const D: usize> Baked<D> {
         };
         let at = |x: [f64; D]| {
             let mut out = [0.0];
-            fill(x, 1, &mut out);
+            fill(x, 1, &mut out, &mut []);
             out[0]
         };
 
@@ -144,30 +148,53 @@ impl<const D: usize> Baked<D> {
         for (i, &block) in near.iter().enumerate() {
             place[block] = i as u32;
         }
-        let mut values = vec![0.0; near.len() * NODES.pow(D as u32)];
-        values.par_chunks_exact_mut(NODES.pow(D as u32)).zip(&near).for_each(|(values, &block)| {
+        let nodes = NODES.pow(D as u32);
+        let mut values = vec![0.0; near.len() * nodes];
+        let mut marks = vec![0; if marked { values.len() } else { 0 }];
+        let sample = |values: &mut [f32], marks: &mut [u32], block: usize| {
             let mut exact = vec![0.0; values.len()];
-            fill(corner(block), NODES, &mut exact);
+            fill(corner(block), NODES, &mut exact, marks);
             for (value, exact) in values.iter_mut().zip(exact) {
                 *value = exact as f32;
             }
-        });
+        };
+        let blocks_of_values = values.par_chunks_exact_mut(nodes).zip(&near);
+        if marked {
+            let all = blocks_of_values.zip(marks.par_chunks_exact_mut(nodes));
+            all.for_each(|((values, &block), marks)| sample(values, marks, block));
+        } else {
+            blocks_of_values.for_each(|(values, &block)| sample(values, &mut [], block));
+        }
         let centers = surveyed.into_iter().map(|(center, _)| center).collect();
-        Ok(Baked { origin, spacing, blocks, place, centers, values, band, low, high })
+        Ok(Baked { origin, spacing, blocks, place, centers, values, marks, band, low, high })
     }
 
     /// Memory held, in bytes.
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + 4 * (self.values.len() + self.place.len() + self.centers.len())
+        size_of::<Self>() + 4 * (self.values.len() + self.marks.len() + self.place.len() + self.centers.len())
+    }
+
+    /// The place of a point, in cells, its cell, and the block of that; `None` outside.
+    fn find(&self, x: [f64; D]) -> Option<([f64; D], [usize; D], usize)> {
+        let p: [f64; D] = from_fn(|a| (x[a] - self.origin[a]) / self.spacing);
+        if !(0..D).all(|a| p[a] >= 0.0 && p[a] < (CELLS * self.blocks[a]) as f64) {
+            return None;
+        }
+        let cell = p.map(|p| p as usize);
+        Some((p, cell, (0..D).rev().fold(0, |block, a| block * self.blocks[a] + cell[a] / CELLS)))
+    }
+
+    /// The mark of the node next to a point, if marks were kept there.
+    pub(super) fn mark_near(&self, x: [f64; D]) -> Option<u32> {
+        let (p, cell, block) = self.find(x)?;
+        let place = self.place[block];
+        let node =
+            (0..D).rev().fold(0, |node, a| node * NODES + cell[a] % CELLS + (p[a] - cell[a] as f64 > 0.5) as usize);
+        if place == FAR { None } else { self.marks.get(place as usize * NODES.pow(D as u32) + node).copied() }
     }
 
     fn look_up(&self, x: [f64; D]) -> f64 {
-        let p: [f64; D] = from_fn(|a| (x[a] - self.origin[a]) / self.spacing);
-        if !(0..D).all(|a| p[a] >= 0.0 && p[a] < (CELLS * self.blocks[a]) as f64) {
-            return distance_to_box(x, self.low, self.high);
-        }
-        let cell = p.map(|p| p as usize);
-        let block = (0..D).rev().fold(0, |block, a| block * self.blocks[a] + cell[a] / CELLS);
+        let Some((p, cell, block)) = self.find(x) else { return distance_to_box(x, self.low, self.high) };
         let place = self.place[block];
         if place == FAR {
             return self.bound(block, x);

@@ -149,7 +149,7 @@ impl MeshShape {
     pub fn with_options(mesh: &TriangleMesh, resolution: f64, options: MeshOptions) -> Result<Self, MeshError> {
         let solid = Solid::new(mesh, resolution, options)?;
         let thin_share = if options.sheet.is_some() { 0.0 } else { solid.thin_share() };
-        let baked = solid.bake()?;
+        let baked = solid.bake(false)?;
         let report = MeshReport {
             closed: solid.is_closed(),
             flipped: solid.is_flipped(),

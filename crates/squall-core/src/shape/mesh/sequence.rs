@@ -148,7 +148,7 @@ impl MeshSequence {
 
     fn sample(&self, mesh: &TriangleMesh, at: Option<(usize, u32)>) -> Result<Sampled, MeshError> {
         let solid = Solid::new(mesh, self.resolution, self.options)?;
-        let baked = solid.bake()?;
+        let baked = solid.bake(true)?;
         Ok(Sampled { at, solid, baked })
     }
 
@@ -208,9 +208,13 @@ impl Shape<3> for MeshSequence {
         let (triangle, weights) = match self.prepared(t) {
             Some(Prepared { low, high, .. }) => {
                 let sampled = high.as_ref().filter(|high| high.1 > 0.5).map_or(low, |high| &high.0);
-                // About how far away it is, is known.
-                let about = sampled.baked.distance(x, t).abs() + growth(&self.options, self.resolution);
-                sampled.solid.nearest_within(x, about + self.resolution)
+                // What is nearest to the next sample will do: it is less than a cell away. A search for every face took most of
+                // the time.
+                let known = sampled.baked.mark_near(x).and_then(|mark| sampled.solid.near_mark(x, mark));
+                known.unwrap_or_else(|| {
+                    let about = sampled.baked.distance(x, t).abs() + growth(&self.options, self.resolution);
+                    sampled.solid.nearest_within(x, about + self.resolution)
+                })
             }
             None => match self.solid(t) {
                 Ok(solid) => solid.nearest(x),

@@ -76,14 +76,16 @@ impl Solid {
         self.options.band.max(BAND)
     }
 
-    /// Its distances on a grid.
-    pub fn bake(&self) -> Result<Baked<3>, BakeError> {
-        Baked::from_cubes(self.bounds(), self.resolution, self.band(), |x, n, out| self.fill(x, n, out))
+    /// Its distances on a grid; if asked for, marked with what is nearest: see [`Solid::near_mark`].
+    pub fn bake(&self, marked: bool) -> Result<Baked<3>, BakeError> {
+        Baked::from_cubes(self.bounds(), self.resolution, self.band(), marked, |x, n, out, marks| {
+            self.fill(x, n, out, marks)
+        })
     }
 
     /// Signed distances at n^3 nodes of a cube, a resolution apart, x fastest: neighbours help each other. Beyond the band
     /// nobody looks closely: there a lower bound will do.
-    fn fill(&self, corner: [f64; 3], n: usize, out: &mut [f64]) {
+    fn fill(&self, corner: [f64; 3], n: usize, out: &mut [f64], marks: &mut [u32]) {
         let h = self.resolution;
         if n == 1 {
             out[0] = self.distance(corner);
@@ -107,6 +109,9 @@ impl Solid {
             let inside = neighbours.clone().find(same_side).map(|known| known.inside);
             let (inside, to_cap) = self.side(x, unsigned, inside, calm);
             known.push(Known { slot: near.map_or(guess, |near| near.slot), distance: unsigned, inside });
+            if let (Some(near), Some(mark)) = (near, marks.get_mut(node)) {
+                *mark = near.slot as u32 + 1;
+            }
             *out = match near {
                 Some(near) => self.signed(near, inside, to_cap),
                 None => bound.min(to_cap) * if inside { -1.0 } else { 1.0 },
@@ -179,6 +184,13 @@ impl Solid {
         let near = self.tree.nearest_within(x, limit, 0).unwrap_or_else(|| self.tree.nearest(x));
         let [u, v, w] = near.weights;
         (self.tree.id(near.slot), if self.flipped { [u, w, v] } else { [u, v, w] })
+    }
+
+    /// Where in the triangle that a mark names a point is nearest to it; `None` for a mark that names none.
+    pub fn near_mark(&self, x: [f64; 3], mark: u32) -> Option<(usize, [f64; 3])> {
+        let slot = (mark as usize).checked_sub(1)?;
+        let [u, v, w] = super::triangle::nearest(self.tree.corners(slot), x);
+        Some((self.tree.id(slot), if self.flipped { [u, w, v] } else { [u, v, w] }))
     }
 
     /// How thick the solid is behind a point of a triangle, up to [`THINNEST`] cells.
