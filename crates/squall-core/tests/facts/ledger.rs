@@ -281,7 +281,7 @@ fn what_was_carried_by_something_that_swells_does_not_spring_back_when_it_stops(
     // The flow that the fifth step left carries the sixth; then it stands still.
     let (moving, stopped, later) = (middle(5), middle(1), middle(1));
     let way = stopped - moving;
-    // What the pressure solve leaves, and the correction of what advection gained: a hundredth of a step's way. Extrapolated, it went
-    // back by half of it.
+    // It moves by about a fifth of a cell. Then what the pressure solve leaves, and the correction of what advection gained: a
+    // hundredth of that way. Extrapolated, it went back by half of it.
     assert!(way > 0.1 && (later - stopped).abs() < 0.02 * way, "{moving} {stopped} {later}");
 }
