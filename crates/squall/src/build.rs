@@ -1,5 +1,6 @@
 //! From a setup to a simulation: the one place where the number of dimensions is decided.
 
+mod animate;
 mod bursts;
 mod effects;
 pub(crate) mod figure;
@@ -9,7 +10,7 @@ pub(crate) mod target;
 
 use squall_core::advect::Advection;
 use squall_core::diffuse::DiffusionScheme;
-use squall_core::force::{Buoyancy, During, Flicker, Force, Noise, NoiseField, Source, Substance, Supply};
+use squall_core::force::{Buoyancy, During, Flicker, Force, Noise, NoiseField, Substance, Supply};
 use squall_core::force::{Stir, Stroke, Swirl, Uniform, Wind};
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
 use squall_core::poisson::{Problem, Spectral, plan};
@@ -72,12 +73,12 @@ pub(crate) fn film(setup: &Setup) -> Result<Film, BuildError> {
 
 fn model(setup: &Setup) -> Result<Box<dyn Replay>, BuildError> {
     Ok(match (setup.model, setup.dimensions()) {
-        (setup::Model::StableFluids, 2) => Box::new(stable_fluids::<2>(setup)?),
-        (setup::Model::StableFluids, _) => Box::new(stable_fluids::<3>(setup)?),
-        (setup::Model::Smoke, 2) => Box::new(smoke::smoke::<2>(setup)?),
-        (setup::Model::Smoke, _) => Box::new(smoke::smoke::<3>(setup)?),
-        (setup::Model::TargetSmoke, 2) => Box::new(target::target_smoke::<2>(setup)?),
-        (setup::Model::TargetSmoke, _) => Box::new(target::target_smoke::<3>(setup)?),
+        (setup::Model::StableFluids, 2) => stable_fluids::<2>(setup)?.boxed(),
+        (setup::Model::StableFluids, _) => stable_fluids::<3>(setup)?.boxed(),
+        (setup::Model::Smoke, 2) => smoke::smoke::<2>(setup)?.boxed(),
+        (setup::Model::Smoke, _) => smoke::smoke::<3>(setup)?.boxed(),
+        (setup::Model::TargetSmoke, 2) => target::target_smoke::<2>(setup)?.boxed(),
+        (setup::Model::TargetSmoke, _) => target::target_smoke::<3>(setup)?.boxed(),
     })
 }
 
@@ -207,8 +208,7 @@ fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, Build
         sim.flow.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
     }
     for (i, s) in setup.sources.iter().enumerate() {
-        let effect: Box<dyn Source<D>> = Box::new(smoke::source(setup, &grid, i, s)?);
-        sim.flow.sources.push(bursts::during(effect, s));
+        sim.flow.sources.push(bursts::during(smoke::source(setup, &grid, i, s)?, s));
     }
     for (i, s) in setup.substances.iter().enumerate() {
         if let Some(rate) = &s.source {
@@ -329,51 +329,72 @@ fn force<const D: usize>(
     noises: &effects::Shared<D>,
 ) -> Box<dyn Force<D>> {
     use setup::ForceKind as K;
+    use setup::curve;
+    let kind = kind.clone();
     match kind {
-        K::Buoyancy { substance, strength, ambient } => {
-            Box::new(Buoyancy { substance: *substance, strength: *strength as f32, ambient: *ambient as f32 })
+        K::Buoyancy { substance, strength, ambient } => animate::force(
+            animate::moves([&strength, &ambient]),
+            Buoyancy { substance, strength: 0.0, ambient: 0.0 },
+            move |force, t| (force.strength, force.ambient) = (strength.at(t) as f32, ambient.at(t) as f32),
+        ),
+        K::Uniform(f) => animate::force(animate::moves(&f), Uniform([0.0; D]), move |force, t| {
+            force.0 = real_vector(&curve::at(&f, t));
+        }),
+        K::Wind { velocity, rate } => animate::force(
+            animate::moves(velocity.iter().chain([&rate])),
+            Wind { velocity: [0.0; D], rate: 0.0 },
+            move |force, t| {
+                force.velocity = real_vector(&curve::at(&velocity, t));
+                // A negative rate would push the fluid away from the velocity, faster and faster.
+                force.rate = rate.at(t).max(0.0) as f32;
+            },
+        ),
+        K::Vortex { center, axis, radius, strength } => {
+            let axis = if D == 3 { real_vector(&axis) } else { [0.0, 0.0, 1.0] };
+            let swirl = Swirl { center: [0.0; D], radius: 1.0, axis, around: 0.0, outward: 0.0 };
+            animate::force(animate::moves(center.iter().chain([&radius, &strength])), swirl, move |force, t| {
+                (force.center, force.radius) = (vector(&curve::at(&center, t)), radius.at(t).max(SMALLEST));
+                force.around = strength.at(t) as f32;
+            })
         }
-        K::Uniform(f) => Box::new(Uniform(real_vector(f))),
-        K::Wind { velocity, rate } => Box::new(Wind { velocity: real_vector(velocity), rate: *rate as f32 }),
-        K::Vortex { center, axis, radius, strength } => Box::new(Swirl {
-            center: vector(center),
-            radius: *radius,
-            axis: if D == 3 { real_vector(axis) } else { [0.0, 0.0, 1.0] },
-            around: *strength as f32,
-            outward: 0.0,
-        }),
-        K::Radial { center, radius, strength } => Box::new(Swirl {
-            center: vector(center),
-            radius: *radius,
-            axis: [0.0; 3],
-            around: 0.0,
-            outward: *strength as f32,
-        }),
-        K::Noise { strength, scale, speed, substance } => Box::new(Noise {
-            field: NoiseField::swirls(grid, *scale, 1.0 / speed.max(1e-9), seed(setup, 1, i)),
-            strength: *strength as f32,
-            substance: *substance,
-        }),
-        K::Stir { path, times, looped, radius, rate, rods, apart } => Box::new(Stir {
-            stroke: Stroke::new(path.iter().map(|p| vector(p)).collect(), times.clone(), *looped),
-            start: setup.forces[i].active.from,
-            others: (1..*rods).map(|k| std::array::from_fn(|a| f64::from(k) * apart[a])).collect(),
-            radius: *radius,
-            rate: *rate,
-        }),
-        K::Expression(components) => Box::new(ExpressionForce::new(setup, components, noises)),
+        K::Radial { center, radius, strength } => {
+            let swirl = Swirl { center: [0.0; D], radius: 1.0, axis: [0.0; 3], around: 0.0, outward: 0.0 };
+            animate::force(animate::moves(center.iter().chain([&radius, &strength])), swirl, move |force, t| {
+                (force.center, force.radius) = (vector(&curve::at(&center, t)), radius.at(t).max(SMALLEST));
+                force.outward = strength.at(t) as f32;
+            })
+        }
+        K::Noise { strength, scale, speed, substance } => {
+            let field = NoiseField::swirls(grid, scale, 1.0 / speed.max(1e-9), seed(setup, 1, i));
+            let noise = Noise { field, strength: 0.0, substance };
+            animate::force(animate::moves([&strength]), noise, move |force, t| force.strength = strength.at(t) as f32)
+        }
+        K::Stir { path, times, looped, radius, rate, rods, apart } => {
+            let stir = Stir {
+                stroke: Stroke::new(path.iter().map(|p| vector(p)).collect(), times, looped),
+                start: setup.forces[i].active.from,
+                others: (1..rods).map(|k| std::array::from_fn(|a| f64::from(k) * apart[a])).collect(),
+                radius,
+                rate: 0.0,
+            };
+            animate::force(animate::moves([&rate]), stir, move |force, t| force.rate = rate.at(t).max(0.0))
+        }
+        K::Expression(components) => Box::new(ExpressionForce::new(setup, &components, noises)),
     }
 }
+
+/// What a radius over time is at least, metres.
+const SMALLEST: f64 = 1e-9;
 
 /// How long an emitter's flickering spots last, in seconds.
 const FLICKER: f64 = 0.2;
 
-/// What a source does to which substance.
-fn supply(setup: &Setup, s: &setup::Source) -> Vec<(usize, Supply)> {
-    let hold = s.set.iter().map(|&(a, value)| (a, Supply::Hold(value as f32)));
-    let rate = s.rate.iter().map(|&(a, rate)| (a, Supply::Rate(rate as f32)));
-    let all = if s.sink > 0.0 { 0..setup.substances.len() } else { 0..0 };
-    let drain = all.map(|a| (a, Supply::Drain(s.sink as f32)));
+/// What a source does to which of `count` substances at a time.
+fn supply(count: usize, s: &setup::Source, time: f64) -> Vec<(usize, Supply)> {
+    let hold = s.set.iter().map(|(a, value)| (*a, Supply::Hold(value.at(time) as f32)));
+    let rate = s.rate.iter().map(|(a, rate)| (*a, Supply::Rate(rate.at(time) as f32)));
+    let all = if s.sink.is(0.0) { 0..0 } else { 0..count };
+    let drain = all.map(|a| (a, Supply::Drain(s.sink.at(time).max(0.0) as f32)));
     hold.chain(rate).chain(drain).collect()
 }
 

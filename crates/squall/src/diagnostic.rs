@@ -16,13 +16,36 @@ pub struct Span {
     pub end: usize,
 }
 
-/// A value and where it was written.
-#[derive(Clone, Debug, Default, PartialEq)]
+impl Span {
+    /// Of a value that was not written anywhere, but is a default.
+    pub const DEFAULT: Span = Span { source: usize::MAX, start: 0, end: 0 };
+}
+
+/// A value and where it was written. Two are equal if their values are.
+#[derive(Clone, Debug, Default)]
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
     /// Where it was written.
     pub span: Span,
+}
+
+impl<T: PartialEq> PartialEq for Spanned<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<T> Spanned<T> {
+    /// Whether it was written in the scene; else it is a default.
+    pub fn is_typed(&self) -> bool {
+        self.span != Span::DEFAULT
+    }
+}
+
+/// A value that was written in the scene, and is not a default.
+pub(crate) fn typed<T>(value: &Option<Spanned<T>>) -> Option<&Spanned<T>> {
+    value.as_ref().filter(|value| value.is_typed())
 }
 
 impl<T> std::ops::Deref for Spanned<T> {

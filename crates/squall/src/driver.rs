@@ -31,7 +31,7 @@ use squall_core::{Parameter, ParameterError, Simulation, StateVisitor, StepError
 use crate::build::{BuildError, film};
 use crate::looped::{Looped, Preparation, Seam};
 use crate::run::CancelToken;
-use crate::setup::Setup;
+use crate::setup::{Curve, Setup};
 
 /// Steps that take fewer seconds are not worth to be cancelled.
 const PATIENCE: f64 = 0.5;
@@ -57,6 +57,8 @@ pub struct Driver {
     watch: Watch,
     /// Whether a finding of each kind was told, for each substance.
     told: Vec<[bool; 2]>,
+    /// Parameters that change with time.
+    animated: Vec<(String, Curve)>,
     /// What was changed while running, in order, the last change of each parameter.
     changes: Vec<(String, Value)>,
     /// The state before a long step, so that the step can be cancelled; and whether such copies are made.
@@ -289,6 +291,13 @@ impl Film {
     }
 }
 
+/// The parameters of a simulation that a scene changes with time. Forces and sources look at the time themselves.
+fn animated(setup: &Setup) -> Vec<(String, Curve)> {
+    let Some(smoke) = setup.smoke.as_ref().filter(|_| setup.grid.is_unbounded()) else { return Vec::new() };
+    let wind = ["wind.x", "wind.y", "wind.z"].into_iter().zip(&smoke.wind);
+    wind.filter(|(_, curve)| !curve.is_constant()).map(|(name, curve)| (name.to_owned(), curve.clone())).collect()
+}
+
 impl Driver {
     /// Builds the simulation that a setup describes.
     pub fn new(setup: &Setup) -> Result<Self, BuildError> {
@@ -297,13 +306,14 @@ impl Driver {
             film: film(setup)?,
             fps: setup.time.fps,
             cfl: setup.solver.cfl,
-            longest: setup.solver.max_dt.min(share),
+            longest: setup.solver.max_dt.map_or(share, |max| max.min(share)),
             substances: setup.substances.iter().map(|s| s.name.clone()).collect(),
             frame: 0,
             steps: 0,
             since: 0,
             watch: Watch::new(setup.substances.len()),
             told: vec![[false; 2]; setup.substances.len()],
+            animated: animated(setup),
             changes: Vec::new(),
             copy: StateCopy::default(),
             copies: true,
@@ -489,6 +499,12 @@ impl Driver {
 
     fn make(&mut self, dt: f64, towards: Option<(u64, f64)>) -> Result<Step, DriveError> {
         let stopwatch = Stopwatch::start();
+        let middle = self.film.simulation().time() + 0.5 * dt;
+        for (name, curve) in &self.animated {
+            // A simulation has the parameters that its scene animates.
+            let set = self.film.set_parameter(name, Value::Number(curve.at(middle)));
+            debug_assert!(set.is_ok(), "{set:?}");
+        }
         let report = self.film.step(dt)?;
         let seconds = stopwatch.seconds();
         self.seconds = seconds;

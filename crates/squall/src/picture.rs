@@ -70,6 +70,8 @@ pub struct Painter {
     passes: PassPainter,
     objects: FlatObjects,
     picture: setup::Picture,
+    /// What of it changes with time, as it is now.
+    now: Look,
     names: Vec<String>,
     colors: Vec<Rgb>,
     width: usize,
@@ -80,6 +82,30 @@ pub struct Painter {
     texture: Option<Texture<2>>,
     /// Whether pictures go on at opposite edges, along x and y.
     wraps: [bool; 2],
+}
+
+/// What of a picture may change with time, at one time.
+struct Look {
+    relief: f64,
+    exposure: f64,
+    opacity: f64,
+    gamma: f64,
+}
+
+impl Look {
+    fn at(picture: &setup::Picture, time: f64) -> Self {
+        Self {
+            relief: picture.relief.at(time).max(0.0),
+            exposure: exposure(picture, time),
+            opacity: picture.opacity.at(time).max(0.0),
+            gamma: picture.gamma.at(time).clamp(0.1, 10.0),
+        }
+    }
+}
+
+/// The brightness of pictures at a time.
+pub(crate) fn exposure(picture: &setup::Picture, time: f64) -> f64 {
+    picture.exposure.at(time).max(1e-9)
 }
 
 /// A finished picture.
@@ -142,6 +168,7 @@ impl Painter {
             width: setup.output.width as usize,
             // The length of a cube of the same volume.
             size: setup.grid.size.iter().product::<f64>().powf(1.0 / setup.dimensions() as f64) as f32,
+            now: Look::at(&setup.picture, 0.0),
             picture: setup.picture.clone(),
             map: color_map(&setup.picture.map)?,
             seen: [0.0; 2],
@@ -225,6 +252,7 @@ impl Painter {
             let volumes = film.volumes(sim);
             return film.shoot(&volumes, time, frame).map(Picture::Film);
         }
+        self.now = Look::at(&self.picture, time);
         let mut image = self.draw_image(sim)?;
         self.objects.draw(&mut image, sim.time());
         Ok(Picture::Screen(image))
@@ -266,7 +294,7 @@ impl Painter {
             values.iter_mut().for_each(|v| *v = v.abs());
         }
         let Range { lo, hi } = self.range(&values);
-        let (scale, power) = (if hi > lo { 1.0 / (hi - lo) } else { 0.0 }, 1.0 / self.picture.gamma as f32);
+        let (scale, power) = (if hi > lo { 1.0 / (hi - lo) } else { 0.0 }, 1.0 / self.now.gamma as f32);
         values.iter_mut().for_each(|v| {
             *v = ((*v - lo) * scale).max(0.0);
             if power != 1.0 {
@@ -292,14 +320,14 @@ impl Painter {
     /// One field through the colour map.
     fn draw_plane(&self, plane: &Plane<'_>, range: Range) -> Result<Image, RenderError> {
         // Twice as bright: what was half way is at the end.
-        let exposure = self.picture.exposure as f32;
+        let exposure = self.now.exposure as f32;
         let range = match self.map.is_diverging() {
             true => Range { lo: range.lo / exposure, hi: range.hi / exposure },
             false => Range { lo: range.lo, hi: range.lo + (range.hi - range.lo) / exposure },
         };
-        let relief = self.picture.relief as f32;
-        let opacity = self.picture.transparent.then_some(self.picture.opacity as f32);
-        let style = MapStyle { map: self.map.clone(), range, gamma: 1.0 / self.picture.gamma as f32, relief, opacity };
+        let relief = self.now.relief as f32;
+        let opacity = self.picture.transparent.then_some(self.now.opacity as f32);
+        let style = MapStyle { map: self.map.clone(), range, gamma: 1.0 / self.now.gamma as f32, relief, opacity };
         draw_map(plane, self.width, &style)
     }
 
@@ -311,7 +339,7 @@ impl Painter {
         };
         let coordinates = now.planes(|values| self.plane(sim, values))?;
         if texture.pattern.is_colored() {
-            return flat::draw_texture(texture, &coordinates, self.width, self.picture.exposure as f32);
+            return flat::draw_texture(texture, &coordinates, self.width, self.now.exposure as f32);
         }
         let mut pixels = flat::amounts(texture, &coordinates, self.width)?;
         let range = self.range(pixels.values_mut());
@@ -342,8 +370,8 @@ impl Painter {
         let p = &self.picture;
         // An amount of 1 glows at nine tenths of its colour, and as ink has just its colour.
         let (mixing, strength) = match p.mode {
-            PictureMode::Emission => (Mixing::Glow, 2.3 * p.exposure * p.opacity),
-            PictureMode::Ink => (Mixing::Ink, p.opacity),
+            PictureMode::Emission => (Mixing::Glow, 2.3 * self.now.exposure * self.now.opacity),
+            PictureMode::Ink => (Mixing::Ink, self.now.opacity),
         };
         let mut layers = Vec::new();
         for ((amount, fine), &i) in amounts.iter().zip(&fine).zip(shown) {
@@ -351,7 +379,7 @@ impl Painter {
             layers.push(Layer { amount, color: self.colors[i], strength: strength as f32 });
         }
         let background = (!p.transparent).then(|| self.background());
-        draw_layers(&layers, self.width, mixing, background, p.relief as f32)
+        draw_layers(&layers, self.width, mixing, background, self.now.relief as f32)
     }
 
     fn draw_smoke(&mut self, sim: &dyn Simulation, shown: &[usize]) -> Result<Image, RenderError> {
@@ -385,16 +413,16 @@ impl Painter {
     fn draw_glow(&self, sim: &dyn Simulation, amounts: &[f32]) -> Result<Image, RenderError> {
         let style = SmokeStyle { albedo: [0.0; 3], ..self.smoke_style() };
         // As much light per metre as is hidden: thick places have the colour of the map.
-        let strength = style.kappa * self.picture.exposure as f32;
+        let strength = style.kappa * self.now.exposure as f32;
         let flame = Flame { heat: amounts, map: &self.map, strength };
         draw_volume(&volume(sim, amounts)?, Some(flame), self.view(), self.width, &style, self.background())
     }
 
     fn smoke_style(&self) -> SmokeStyle {
         let mut style = SmokeStyle::new(self.size);
-        style.kappa *= self.picture.opacity as f32;
+        style.kappa *= self.now.opacity as f32;
         for light in [&mut style.light, &mut style.sky] {
-            *light = light.map(|v| v * self.picture.exposure as f32);
+            *light = light.map(|v| v * self.now.exposure as f32);
         }
         style
     }

@@ -1,7 +1,7 @@
 //! A JSON Schema of the scene format, made from the same lists of keys that the reader uses. Editors complete and
 //! check scenes with it.
 
-use crate::scene::{SceneFile, read::Read};
+use crate::scene::{SceneFile, kind::Kind};
 
 /// The schema as JSON text.
 pub fn schema_json() -> String {

@@ -114,7 +114,7 @@ fn two_numbers_make_a_scene() {
     assert_eq!((s.time.fps, s.time.frames, s.time.include_start), (30.0, 90, false));
     assert_eq!((s.output.width, s.output.height), (640, 960));
     assert_eq!(s.picture.show, Show::Speed);
-    assert_eq!((s.seed, s.solver.cfl, s.solver.max_dt, s.solver.filter), (1, 2.0, f64::INFINITY, None));
+    assert_eq!((s.seed, s.solver.cfl, s.solver.max_dt, s.solver.filter), (1, 2.0, None, None));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn every_key_arrives_where_it_belongs() {
     // What comes from outside carries nothing unless the scene says so.
     assert_eq!(temperature.boundary[1], [End::Value(0.0), End::Value(0.0)]);
     assert_eq!(temperature.initial, Formula::Number(f64::from(1.0f32 / 3.0)));
-    assert_eq!(s.sources[0].set, [(0, 1.0), (1, 3.0)]);
+    assert_eq!(s.sources[0].set, [(0, 1.0.into()), (1, 3.0.into())]);
     assert_eq!((s.sources[0].active.from, s.sources[1].active.to), (0.25, f64::INFINITY));
     // One cell along the finest axis.
     assert_eq!(s.sources[1].softness, 0.25 / 8.0);
@@ -194,7 +194,7 @@ fn overrides_reach_everything() {
     );
     assert_eq!(s.grid.cells, [8, 12, 8]);
     assert_eq!(s.fluid.viscosity, 0.5);
-    assert_eq!(s.sources[0].set, [(0, 9.0), (1, 3.0)]);
+    assert_eq!(s.sources[0].set, [(0, 9.0.into()), (1, 3.0.into())]);
     assert_eq!(s.picture.map, ColorMap::Named("viridis".into()));
     assert_eq!(s.grid.axes[0], Axis::Bounded { lo: Side::Open, hi: Side::Slip });
     assert!(matches!(&s.substances[2].initial, Formula::Expression(e) if e.variables() == ["x", "y"]));
@@ -250,6 +250,25 @@ fn keys(schema: &serde_json::Value, path: &str, out: &mut Vec<(String, String)>)
     }
 }
 
+/// The tables of docs/scene-format.md stand between marks, and are made from the declarations of the keys. To write them anew:
+/// SQUALL_UPDATE_DOCS=1 cargo test -p squall --test scenes
+#[test]
+fn the_tables_of_the_reference_are_those_of_the_declared_keys() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scene-format.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut made = text.clone();
+    for name in squall::scene::reference::TABLES {
+        let (begin, end) = (format!("<!-- keys: {name} -->\n"), format!("<!-- end: {name} -->"));
+        let from = made.find(&begin).unwrap_or_else(|| panic!("no mark {begin}")) + begin.len();
+        let to = from + made[from..].find(&end).unwrap_or_else(|| panic!("no mark {end}"));
+        made.replace_range(from..to, &squall::scene::reference::reference(name).unwrap());
+    }
+    if std::env::var_os("SQUALL_UPDATE_DOCS").is_some() {
+        std::fs::write(path, &made).unwrap();
+    }
+    assert!(made == text, "docs/scene-format.md is out of date: run with SQUALL_UPDATE_DOCS=1");
+}
+
 #[test]
 fn the_reference_names_every_key_and_every_choice() {
     let schema: serde_json::Value = serde_json::from_str(&schema::schema_json()).unwrap();
@@ -262,7 +281,12 @@ fn the_reference_names_every_key_and_every_choice() {
         let table = path.split('.').nth(1).unwrap_or("At the top");
         let headed = |section: &&str| section.lines().next().is_some_and(|heading| heading.contains(table));
         let section = doc.split("\n## ").find(headed).unwrap_or_else(|| panic!("no section for {table}"));
-        assert!(section.contains(&format!("`{key}`")), "docs/scene-format.md does not mention `{key}` of {path}");
+        // Keys of keyframes are explained once, for all numbers over time.
+        let over_time = doc.split("\n## ").find(|section| section.starts_with("Numbers over time")).unwrap();
+        let named = |text: &str| text.contains(&format!("`{key}`")) || text.contains(&format!(".{key}`"));
+        // Shapes and motion as well, for sources, objects and figures.
+        let shared = path.contains(".shape") || path.contains(".motion");
+        assert!(named(if shared { doc } else { section }) || named(over_time), "docs/scene-format.md does not mention `{key}` of {path}");
     }
     for map in squall::setup::MAPS {
         assert!(doc.contains(&format!("`{map}`")), "colour map {map}");

@@ -3,7 +3,7 @@
 use squall::Setup;
 use squall::build::estimate;
 use squall::run::{available_memory, disk_needed, memory_needed};
-use squall::setup::{Axis, Side};
+use squall::setup::{Axis, Curve, Side};
 
 use crate::Voice;
 use crate::exit::{Code, Failure};
@@ -57,8 +57,11 @@ fn fewest_steps(setup: &Setup) -> u64 {
         Side::Inflow(v) | Side::NoSlip(v) => Some(v),
         _ => None,
     });
-    let fastest = sides.chain(setup.sources.iter().filter_map(|s| s.velocity.as_ref())).map(cells_per_second);
+    let duration = setup.time.duration();
+    let largest = |v: &Vec<Curve>| v.iter().map(|curve| curve.largest_abs(duration)).collect::<Vec<f64>>();
+    let sources = setup.sources.iter().filter_map(|s| s.velocity.as_ref()).map(largest);
+    let fastest = sides.cloned().chain(sources).map(|v| cells_per_second(&v));
     let by_speed = fastest.fold(0.0, f64::max) / setup.solver.cfl;
-    let per_frame = by_speed.max(1.0 / setup.solver.max_dt) / setup.time.fps;
+    let per_frame = by_speed.max(setup.solver.max_dt.map_or(0.0, |max| 1.0 / max)) / setup.time.fps;
     setup.time.simulated_frames() * (per_frame.ceil() as u64).max(u64::from(setup.solver.steps_per_frame))
 }

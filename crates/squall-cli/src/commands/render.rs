@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use squall::run::{Outcome, RunOptions, render};
-use squall::setup::Movie;
 use squall_io::Start;
 
 use super::run::{pool, stop_on_signals};
@@ -41,7 +40,7 @@ pub struct Args {
 pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     let mut loaded = args.scene.load(voice)?;
     if args.no_movie {
-        loaded.setup.output.movie = Movie::None;
+        loaded.setup = loaded.setup.without_movie();
     }
     let folder = match (&args.run, args.scene.folder()) {
         (Some(run), _) => run.clone(),

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use squall::run::{CancelToken, Mass, Outcome, RunOptions, Summary};
-use squall::setup::Movie;
 use squall_io::Start;
 
 use crate::Voice;
@@ -87,7 +86,7 @@ impl HowArgs {
     /// Runs a scene; `again` gives the words of the command that goes on with it.
     pub fn run(&self, mut loaded: Loaded, again: &dyn Fn() -> Vec<String>, voice: Voice) -> Result<Code, Failure> {
         if self.no_movie {
-            loaded.setup.output.movie = Movie::None;
+            loaded.setup = loaded.setup.without_movie();
         }
         let options = RunOptions {
             out: self.folder(&loaded.name),

@@ -152,6 +152,20 @@ macro_rules! simulation {
                 $crate::model::Model::visit_own_state(self, visitor);
             }
         }
+
+        impl $Model<2> {
+            /// As any simulation. Its steps are compiled here once, and not in every crate that makes a box of it.
+            pub fn boxed(self) -> Box<dyn $crate::Replay> {
+                Box::new(self)
+            }
+        }
+
+        impl $Model<3> {
+            /// As any simulation. Its steps are compiled here once, and not in every crate that makes a box of it.
+            pub fn boxed(self) -> Box<dyn $crate::Replay> {
+                Box::new(self)
+            }
+        }
     };
 }
 use simulation;

@@ -1,7 +1,7 @@
 //! Smoke from a setup.
 
 use squall_core::flow::Flow;
-use squall_core::force::{Buoyancy, Confinement, During, Emitter, Force, Loss};
+use squall_core::force::{Buoyancy, Confinement, During, Emitter, Force, Loss, Source};
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::poisson::{Problem, plan};
 use squall_core::solid::{Boundary, Obstacle};
@@ -10,12 +10,12 @@ use squall_core::{At, Grid, Layout};
 use super::effects::{ExpressionSource, Noises, Shared, fill_row};
 use super::{BASE_BYTES, BuildError, Estimate};
 use super::{
-    bursts, flicker, force, grid, picture_bytes, real_vector, shape, substance_ends, supply, texture, texture_fields,
+    animate, bursts, flicker, force, grid, picture_bytes, real_vector, shape, substance_ends, supply, texture, texture_fields,
 };
 use crate::setup::{self, DENSITY, Formula, Setup, TEMPERATURE};
 
 fn options<const D: usize>(setup: &Setup, smoke: &setup::Smoke) -> Options<D> {
-    Options { wind: real_vector(&smoke.wind), buffer: smoke.buffer as usize, ..super::options(setup) }
+    Options { wind: real_vector(&setup::curve::at(&smoke.wind, 0.0)), buffer: smoke.buffer as usize, ..super::options(setup) }
 }
 
 /// Builds smoke. A setup of this model always says what smoke does.
@@ -34,20 +34,27 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
         substance.losses = losses(smoke, i);
         substance.field.relabel(At::Center, substance_ends::<D>(setup, s));
     }
-    for (substance, strength) in [(TEMPERATURE, smoke.rise), (DENSITY, -smoke.fall)] {
-        if strength != 0.0 {
-            sim.flow.forces.push(Box::new(Buoyancy { substance, strength: strength as f32, ambient: 0.0 }));
+    for (substance, curve, sign) in [(TEMPERATURE, &smoke.rise, 1.0), (DENSITY, &smoke.fall, -1.0)] {
+        if !curve.is(0.0) {
+            let (buoyancy, curve) = (Buoyancy { substance, strength: 0.0, ambient: 0.0 }, curve.clone());
+            sim.flow.forces.push(animate::force(animate::moves([&curve]), buoyancy, move |force, t| {
+                force.strength = (sign * curve.at(t)) as f32;
+            }));
         }
     }
-    if smoke.confinement > 0.0 {
-        sim.flow.forces.push(Box::new(Confinement::new(smoke.confinement)));
+    if !smoke.confinement.is(0.0) {
+        let curve = smoke.confinement.clone();
+        let confinement = Confinement::new(curve.start());
+        sim.flow.forces.push(animate::force(animate::moves([&curve]), confinement, move |force, t| {
+            force.strength = curve.at(t).max(0.0);
+        }));
     }
     for (i, f) in setup.forces.iter().enumerate() {
         let effect: Box<dyn Force<D>> = force(setup, &grid, i, &f.kind, &noises);
         sim.flow.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
     }
     for (i, s) in setup.sources.iter().enumerate() {
-        sim.flow.sources.push(bursts::during(Box::new(source::<D>(setup, &grid, i, s)?), s));
+        sim.flow.sources.push(bursts::during(source::<D>(setup, &grid, i, s)?, s));
     }
     for (i, s) in setup.substances.iter().enumerate() {
         if let Some(rate) = &s.source {
@@ -94,26 +101,38 @@ fn losses(smoke: &setup::Smoke, substance: usize) -> Vec<Loss> {
     all.into_iter().filter(|&(of, rate, _)| of == substance && rate > 0.0).map(|(.., loss)| loss).collect()
 }
 
-/// An emitter, which may move.
+/// An emitter, which may move, and whose numbers may change with time.
 pub fn source<const D: usize>(
     setup: &Setup,
     grid: &Grid<D>,
     i: usize,
     s: &setup::Source,
-) -> Result<Emitter<D>, BuildError> {
+) -> Result<Box<dyn Source<D>>, BuildError> {
     let mut shape = shape::moving::<D>(&s.shape, &s.motion, grid.min_spacing())?;
     if let Some(object) = s.follow {
         shape = shape::moved(shape, &setup.objects[object].motion);
     }
-    Ok(Emitter {
+    let mut emitter = Emitter {
         softness: s.softness,
-        supply: supply(setup, s),
-        velocity: s.velocity.as_ref().map(|v| real_vector(v)),
         drags: s.drag,
-        expansion: s.expansion as f32,
+        expansion: s.expansion.start() as f32,
         flicker: flicker(setup, grid, i, s),
         ..Emitter::new(shape)
-    })
+    };
+    let (count, source) = (setup.substances.len(), s.clone());
+    let update = move |emitter: &mut Emitter<D>, t: f64| {
+        emitter.supply = supply(count, &source, t);
+        emitter.velocity = source.velocity.as_ref().map(|v| real_vector(&setup::curve::at(v, t)));
+    };
+    update(&mut emitter, 0.0);
+    let amounts = s.set.iter().chain(&s.rate).map(|(_, curve)| curve);
+    let velocity = s.velocity.iter().flatten();
+    if !animate::moves(amounts.chain(velocity.clone()).chain([&s.sink, &s.expansion])) {
+        return Ok(Box::new(emitter));
+    }
+    emitter.expansion = if s.expansion.is(0.0) { 0.0 } else { 1.0 };
+    let speed = velocity.map(|curve| curve.largest_abs(setup.time.duration())).fold(0.0, f64::max);
+    Ok(Box::new(animate::AnimatedEmitter { emitter, update, expansion: s.expansion.clone(), speed }))
 }
 
 /// Puts the initial values and velocities in place: the first step begins with them.

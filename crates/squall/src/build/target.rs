@@ -35,7 +35,7 @@ pub fn target_smoke<const D: usize>(setup: &Setup) -> Result<TargetSmoke<D>, Bui
         sim.flow.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
     }
     for (i, s) in setup.sources.iter().enumerate() {
-        sim.flow.sources.push(bursts::during(Box::new(source::<D>(setup, &grid, i, s)?), s));
+        sim.flow.sources.push(bursts::during(source::<D>(setup, &grid, i, s)?, s));
     }
     for (i, s) in setup.substances.iter().enumerate() {
         if let Some(rate) = &s.source {

@@ -236,9 +236,15 @@ fn nearest_power_of_two(n: u32) -> u32 {
 mod tests {
     use super::*;
 
+    /// The flipbook of a scene that says nothing about it.
+    fn usual() -> Flipbook {
+        let scene = crate::Scene::parse("scene.toml", "[grid]\ncells = [8, 8]", &[]);
+        scene.and_then(|scene| scene.setup()).expect("a scene").0.flipbook
+    }
+
     #[test]
     fn without_wishes_the_whole_scene_is_shown_in_a_nearly_square_texture() {
-        let f = Flipbook { mips: 0, ..Flipbook::default() };
+        let f = Flipbook { mips: 0, ..usual() };
         assert_eq!(select(&f, 1, 90).unwrap(), Selection { from: 1, every: 2, count: 45 });
         assert_eq!(select(&f, 1, 64).unwrap(), Selection { from: 1, every: 1, count: 64 });
         let layout = place(&f, 45, 1.5).unwrap();
@@ -250,7 +256,7 @@ mod tests {
     #[test]
     fn powers_of_two_are_exact_whatever_the_border() {
         for (width, aspect, mips, count) in [(128, 1.0, 2, 64), (100, 1.25, 3, 40), (250, 0.5, 0, 5), (60, 2.0, 4, 1)] {
-            let f = Flipbook { width, mips, power_of_two: true, ..Flipbook::default() };
+            let f = Flipbook { width, mips, power_of_two: true, ..usual() };
             let layout = place(&f, count, aspect).unwrap();
             assert!(layout.size().iter().all(|side| side.is_power_of_two()), "{layout:?}");
             assert!(layout.columns * layout.rows >= count);
@@ -262,24 +268,24 @@ mod tests {
 
     #[test]
     fn what_cannot_fit_is_refused_with_a_way_out() {
-        let f = Flipbook { width: 4096, mips: 0, ..Flipbook::default() };
+        let f = Flipbook { width: 4096, mips: 0, ..usual() };
         let error = place(&f, 64, 1.0).unwrap_err();
         assert!(error.to_string().contains("[32768, 32768]") && error.advice().contains("--size"), "{error}");
-        let f = Flipbook { columns: Some(6), power_of_two: true, ..Flipbook::default() };
+        let f = Flipbook { columns: Some(6), power_of_two: true, ..usual() };
         assert!(place(&f, 30, 1.0).unwrap_err().advice().contains("--columns 4 or 8"));
-        let f = Flipbook { columns: Some(2), rows: Some(2), ..Flipbook::default() };
+        let f = Flipbook { columns: Some(2), rows: Some(2), ..usual() };
         assert!(matches!(place(&f, 5, 1.0), Err(LayoutError::Places { .. })));
-        let f = Flipbook { count: Some(50), every: Some(2), ..Flipbook::default() };
+        let f = Flipbook { count: Some(50), every: Some(2), ..usual() };
         assert!(matches!(select(&f, 1, 90), Err(LayoutError::TooFew { available: 45, .. })));
-        let f = Flipbook { from: Some(91), ..Flipbook::default() };
+        let f = Flipbook { from: Some(91), ..usual() };
         assert!(matches!(select(&f, 1, 90), Err(LayoutError::Begin { from: 91, last: 90 })));
-        let f = Flipbook { width: 4, padding: Some(8), power_of_two: true, ..Flipbook::default() };
+        let f = Flipbook { width: 4, padding: Some(8), power_of_two: true, ..usual() };
         assert!(matches!(place(&f, 4, 1.0), Err(LayoutError::Padding { .. })));
     }
 
     #[test]
     fn a_number_of_frames_is_met_exactly() {
-        let f = Flipbook { count: Some(16), from: Some(20), ..Flipbook::default() };
+        let f = Flipbook { count: Some(16), from: Some(20), ..usual() };
         let chosen = select(&f, 1, 90).unwrap();
         assert_eq!(chosen, Selection { from: 20, every: 4, count: 16 });
         assert_eq!(chosen.last(), 80);

@@ -11,7 +11,7 @@ use squall_render::maps::resize;
 use super::atlas::Atlas;
 use super::{FlipbookError, Layout, Selection};
 use crate::picture::passes::series;
-use crate::picture::tone;
+use crate::picture::{exposure, tone};
 use crate::run::CancelToken;
 use crate::setup::{Alpha, Green, Pass, Setup};
 
@@ -96,7 +96,8 @@ impl Job<'_> {
     /// Linear light, premultiplied, of a frame.
     fn light(&self, frame: u32) -> Result<Pixels, FlipbookError> {
         if self.setup.film.is_some() {
-            let tone = tone(self.setup.picture.exposure);
+            let time = f64::from(frame) / self.setup.time.fps;
+            let tone = tone(exposure(&self.setup.picture, time));
             let mut light = self.read("frame", "frame", frame, 0.0)?.pixels;
             light.iter_mut().for_each(|[r, g, b, _]| [r, g, b].into_iter().for_each(|v| *v = tone.apply(*v)));
             return Ok(light);

@@ -124,6 +124,7 @@ pub fn prepare(setup: &mut Setup) -> Result<(), FlipbookError> {
     if setup.time.looped.is_none() {
         setup.time.frames = setup.time.frames.min(selection.last().max(1));
     }
+    setup.tell_output();
     Ok(())
 }
 

@@ -33,9 +33,9 @@ pub struct FilmPainter {
     /// Names of the substances that are shown, and their colours.
     shown: Vec<(String, Rgb)>,
     heat: Option<String>,
-    thickness: f32,
+    /// What of the style may change with time.
+    setup: Setup,
     objects: Vec<(Box<dyn Shape<3>>, Finish)>,
-    style: Style,
     quality: Quality,
     camera: CameraPath,
     size: [usize; 2],
@@ -69,9 +69,8 @@ impl FilmPainter {
         Ok(Self {
             shown,
             heat: r.glow.as_ref().map(|g| setup.substances[g.substance].name.clone()),
-            thickness: (r.thickness * setup.picture.opacity) as f32,
+            setup: setup.clone(),
             objects,
-            style: style(setup, film),
             quality: Quality { samples: r.samples, ..quality },
             camera: CameraPath::new(setup, &film.camera),
             size: [setup.output.width as usize, setup.output.height as usize],
@@ -143,27 +142,32 @@ impl FilmPainter {
             .map(|(shape, finish)| ShapeSurface { shape, time: objects_at, finish: *finish })
             .collect();
         let substances = volumes.substances.iter().zip(&self.shown);
+        let film = self.setup.film.as_ref();
+        let opacity = self.setup.picture.opacity.at(time).max(0.0);
+        let kappa = film.map_or(0.0, |film| film.render.thickness.at(time).max(0.0) * opacity) as f32;
+        let style = film.map_or_else(Style::default, |film| style(&self.setup, film, time));
         let scene = Scene {
             substances: substances
-                .map(|(amount, &(_, albedo))| Substance { amount, kappa: self.thickness, albedo })
+                .map(|(amount, &(_, albedo))| Substance { amount, kappa, albedo })
                 .collect(),
             heat: volumes.heat.as_ref(),
             surfaces: surfaces.iter().map(|s| s as &dyn Surface).collect(),
         };
-        see(&scene, &self.style, self.quality)
+        see(&scene, &style, self.quality)
     }
 }
 
-fn style(setup: &Setup, film: &Film) -> Style {
+/// What everything looks like at a time.
+fn style(setup: &Setup, film: &Film, time: f64) -> Style {
     let r = &film.render;
     let light = |l: &setup::Light| Light {
-        source: match l.source {
-            LightSource::Sun(towards) => Source::Directional(towards),
-            LightSource::Point(position) => Source::Point(position),
+        source: match &l.source {
+            LightSource::Sun(towards) => Source::Directional(towards.each_ref().map(|c| c.at(time))),
+            LightSource::Point(position) => Source::Point(position.each_ref().map(|c| c.at(time))),
         },
         color: from_srgb8(l.color),
-        intensity: l.strength as f32,
-        size: l.size,
+        intensity: l.strength.at(time).max(0.0) as f32,
+        size: l.size.at(time).max(0.0),
     };
     let glow = r.glow.as_ref().map_or_else(Glow::default, |g| Glow {
         ramp: match &g.colors {
@@ -172,14 +176,18 @@ fn style(setup: &Setup, film: &Film) -> Style {
             Some(map) => color_map(map).map_or(Ramp::Blackbody([700.0, 2300.0]), Ramp::Map),
         },
         range: g.range.map(|v| v as f32),
-        strength: g.strength as f32,
+        strength: g.strength.at(time).max(0.0) as f32,
     });
     let [top, bottom] = setup.picture.background.map(from_srgb8);
     Style {
         scatter: Scatter { anisotropy: r.anisotropy as f32, softness: r.softness as f32 },
         glow,
         lights: film.lights.iter().map(light).collect(),
-        ambient: Ambient { sky: from_srgb8(r.sky), ground: from_srgb8(r.below), occlusion: r.occlusion as f32 },
+        ambient: Ambient {
+            sky: from_srgb8(r.ambient.sky),
+            ground: from_srgb8(r.ambient.below),
+            occlusion: r.ambient.occlusion as f32,
+        },
         ground: r.ground.as_ref().map(|g| Ground {
             height: g.height,
             finish: Finish { color: from_srgb8(g.color), roughness: g.roughness as f32 },
@@ -192,9 +200,10 @@ fn style(setup: &Setup, film: &Film) -> Style {
 
 /// Where the camera is at any time.
 struct CameraPath {
-    keys: Vec<OrbitKey>,
-    turntable: Option<f64>,
-    orthographic: bool,
+    camera: setup::Camera,
+    low: [f64; 3],
+    high: [f64; 3],
+    aspect: f64,
 }
 
 impl CameraPath {
@@ -202,39 +211,40 @@ impl CameraPath {
         let low: [f64; 3] = std::array::from_fn(|a| setup.grid.origin[a]);
         let high: [f64; 3] = std::array::from_fn(|a| low[a] + setup.grid.size[a]);
         let aspect = f64::from(setup.output.width) / f64::from(setup.output.height);
-        let key = |k: &setup::CameraKey| {
-            // On a turntable the box must be seen whole from all sides.
-            let views = if camera.turntable.is_some() { 24 } else { 1 };
-            let framing = (0..views).map(|i| {
-                let yaw = k.yaw + 360.0 * f64::from(i) / f64::from(views);
-                let framed = Camera::framing(low, high, yaw, k.pitch, k.fov, aspect, camera.margin);
-                let way: [f64; 3] = std::array::from_fn(|a| framed.position[a] - framed.target[a]);
-                way.iter().map(|v| v * v).sum::<f64>().sqrt()
-            });
-            OrbitKey {
-                time: k.time,
-                yaw: k.yaw,
-                pitch: k.pitch,
-                distance: k.distance.unwrap_or_else(|| framing.fold(0.0, f64::max)),
-                target: k.target,
-                fov: k.fov,
-                roll: k.roll,
-            }
-        };
-        Self {
-            keys: camera.keys.iter().map(key).collect(),
-            turntable: camera.turntable,
-            orthographic: camera.orthographic,
+        Self { camera: camera.clone(), low, high, aspect }
+    }
+
+    /// A key with a distance.
+    fn key(&self, k: &setup::CameraKey) -> OrbitKey {
+        // On a turntable the box must be seen whole from all sides.
+        let views = if self.camera.turntable.is_some() { 24 } else { 1 };
+        let framing = (0..views).map(|i| {
+            let yaw = k.yaw + 360.0 * f64::from(i) / f64::from(views);
+            let framed = Camera::framing(self.low, self.high, yaw, k.pitch, k.fov, self.aspect, self.camera.margin);
+            let way: [f64; 3] = std::array::from_fn(|a| framed.position[a] - framed.target[a]);
+            way.iter().map(|v| v * v).sum::<f64>().sqrt()
+        });
+        OrbitKey {
+            time: k.time,
+            yaw: k.yaw,
+            pitch: k.pitch,
+            distance: k.distance.unwrap_or_else(|| framing.fold(0.0, f64::max)),
+            target: k.target,
+            fov: k.fov,
+            roll: k.roll,
         }
     }
 
     fn at(&self, time: f64) -> Result<Camera, RenderError> {
-        let mut keys = self.keys.clone();
-        if let Some(seconds) = self.turntable {
+        let mut keys: Vec<OrbitKey> = match self.camera.orbit.as_slice() {
+            [] => vec![self.key(&self.camera.key(time))],
+            orbit => orbit.iter().map(|key| self.key(key)).collect(),
+        };
+        if let Some(seconds) = self.camera.turntable {
             keys.iter_mut().for_each(|key| key.yaw += 360.0 * time / seconds);
         }
         let camera = Orbit::new(keys)?.camera(time);
-        let (Projection::Perspective { fov }, true) = (camera.projection, self.orthographic) else {
+        let (Projection::Perspective { fov }, true) = (camera.projection, self.camera.orthographic) else {
             return Ok(camera);
         };
         let way: f64 = (0..3).map(|a| (camera.position[a] - camera.target[a]).powi(2)).sum();

@@ -85,7 +85,7 @@ impl PassPainter {
             seconds: 1.0 / setup.time.fps,
             wraps: [periodic(0), periodic(1)],
             size: [setup.grid.size[0], setup.grid.size[1]],
-            relief: if setup.picture.relief > 0.0 { setup.picture.relief as f32 } else { 1.0 },
+            relief: if setup.picture.relief.start() > 0.0 { setup.picture.relief.start() as f32 } else { 1.0 },
         }
     }
 

@@ -138,7 +138,7 @@ fn draw(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -> Re
     }
     let shot = painter.shoot(&volumes, time, number)?;
     let passes = PassPainter::new(setup).film(painter, &volumes, &shot, time, number)?;
-    let (pixels, exr) = finish(setup, Picture::Film(shot));
+    let (pixels, exr) = finish(setup, Picture::Film(shot), time);
     let fps = setup.time.fps;
     Ok(Frame { number, pixels, exr, passes, volumes: Vec::new(), half: true, time, fps, fields: Vec::new() })
 }

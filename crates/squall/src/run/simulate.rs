@@ -14,7 +14,7 @@ use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use super::writer::{Failed, Frame, Pixels, Writer, Written};
 use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS, budget};
 use crate::driver::{Driver, Step};
-use crate::picture::{Painter, Picture, read_field, tone};
+use crate::picture::{exposure, Painter, Picture, read_field, tone};
 use crate::setup::Setup;
 use crate::texture::Detail;
 
@@ -192,7 +192,7 @@ impl<'a> Simulator<'a> {
         }
         let picture = self.painter.draw(self.driver.simulation(), time, number)?;
         let passes = self.painter.draw_passes(self.driver.simulation(), time, number, &picture)?;
-        let (pixels, exr) = finish(self.setup, picture);
+        let (pixels, exr) = finish(self.setup, picture, time);
         observer.event(&Event::Picture { frame: number, image: pixels.image() });
         let mut fields = Vec::with_capacity(self.setup.output.fields.len());
         for name in &self.setup.output.fields {
@@ -316,13 +316,13 @@ fn steps_row(step: &Step) -> impl Iterator<Item = f64> {
 }
 
 /// A picture as the scene wants it written.
-pub(super) fn finish(setup: &Setup, picture: Picture) -> (Pixels, Option<film::Frame>) {
+pub(super) fn finish(setup: &Setup, picture: Picture, time: f64) -> (Pixels, Option<film::Frame>) {
     let frame = match picture {
         Picture::Screen(image) if setup.picture.transparent => return (Pixels::Transparent(image), None),
         Picture::Screen(image) => return (Pixels::Opaque(image), None),
         Picture::Film(frame) => frame,
     };
-    let tone = tone(setup.picture.exposure);
+    let tone = tone(exposure(&setup.picture, time));
     let transparent = setup.film.as_ref().is_some_and(|film| film.render.transparent);
     let pixels = match (setup.output.bits, transparent) {
         (16, _) => Pixels::Deep(frame.to_image(&tone), frame.to_rgba16(&tone)),

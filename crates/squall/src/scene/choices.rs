@@ -1,7 +1,6 @@
 //! Words that scenes choose from.
 
-use super::read::{Read, Reader, choices, word};
-use super::tree::Node;
+use super::table::choices;
 
 /// Names of the built-in colour maps.
 pub const MAPS: &[&str] = squall_render::ColorMap::names();
@@ -43,9 +42,9 @@ choices! {
 
     /// How a picture fills its frame.
     pub enum Fit {
-        /// As large as all of it fits.
+        /// The largest size that fits into the frame.
         Contain = "contain",
-        /// As small as it fills the frame.
+        /// The smallest size that covers the frame.
         Cover = "cover",
         /// Exactly the frame.
         Stretch = "stretch",
@@ -113,7 +112,7 @@ choices! {
         Final = "final",
     }
 
-    /// How values are carried along with the fluid.
+    /// How values are advected.
     pub enum Advection {
         /// Second order, with a limiter: the sharpest.
         MacCormack = "maccormack",

@@ -3,160 +3,200 @@
 use serde_json::{Value as Json, json};
 
 use super::choices::Quality;
-use super::read::{OneOrMany, Read, Reader, plain_key, read_keys, table};
+use super::key::Range::{Above, AtLeast, Within};
+use super::kind::{Kind, OneOrMany, Reader};
+use super::table::table;
 use super::tree::{Node, Value};
-use crate::diagnostic::Spanned;
+use super::write::Writer;
+use super::{Animated, AnimatedVector, Color, Pair};
+use crate::diagnostic::{Span, Spanned};
+use crate::setup::Resolver;
 
 table! {
     /// Where 3D pictures are taken from.
     pub struct Camera {
-        /// Degrees around the vertical: 0 looks along -z, 90 along -x. Default 30.
-        yaw: f64,
-        /// Degrees above the horizon. Default 10.
-        pitch: f64,
-        /// Metres from the target. Default: such that the whole box is seen.
-        distance: f64,
-        /// Where the camera stands, metres; instead of yaw, pitch and distance.
-        position: Vec<Spanned<f64>>,
-        /// What is in the middle of the picture, metres. Default: the middle of the box.
-        target: Vec<Spanned<f64>>,
-        /// Angle between the bottom and the top of the picture, degrees. Default 35.
-        fov: f64,
-        /// Turned about its axis, degrees. Default 0.
-        roll: f64,
-        /// Whether nothing shrinks with distance. Default false.
-        orthographic: bool,
-        /// The part of the picture left free on each side where the distance is chosen for you. Default 0.
-        margin: f64,
-        /// Seconds for a whole turn around the target. Default: the camera stands still.
-        turntable: f64,
-        /// Where the camera is at some times; what a key does not say is as above.
-        orbit: Vec<Spanned<CameraKey>>,
+        /// Around the vertical: 0 looks along -z, 90 along -x.
+        yaw: Animated ["degrees"] (none "30"),
+        /// Above the horizon.
+        pitch: Animated ["degrees", Within(-90.0, 90.0)] (none "10"),
+        /// From the target.
+        distance: Animated ["m", Above(0.0)] (none "such that the whole box is seen"),
+        /// Where the camera stands; instead of yaw, pitch and distance.
+        position: AnimatedVector ["m"] (none ""),
+        /// What is in the middle of the picture.
+        target: AnimatedVector ["m"] (|r| r.middle(); "the middle of the box"),
+        /// Angle between the bottom and the top of the picture.
+        fov: Animated ["degrees", Within(1.0, 170.0)] (Animated::constant(35.0)),
+        /// Turned about its axis.
+        roll: Animated ["degrees"] (Animated::constant(0.0)),
+        /// Whether nothing shrinks with distance.
+        orthographic: bool [] (false),
+        /// The part of the picture left free on each side where the distance is chosen for you.
+        margin: f64 [Within(0.0, 0.45)] (0.0),
+        /// Time for a whole turn around the target.
+        turntable: f64 ["s", Above(0.0)] (none "the camera stands still"),
+        /// Where the camera is at some times: `time` and any of `yaw`, `pitch`, `distance`, `target`, `fov`, `roll`; what a key does not say is as above.
+        orbit: Vec<Spanned<CameraKey>> [] (none "none"),
     }
 
     /// Where the camera is at one time.
     pub struct CameraKey {
-        /// Seconds. Required.
-        time: f64,
-        /// Degrees around the vertical.
-        yaw: f64,
-        /// Degrees above the horizon.
-        pitch: f64,
-        /// Metres from the target.
-        distance: f64,
-        /// What is in the middle of the picture, metres.
-        target: Vec<Spanned<f64>>,
-        /// Angle between the bottom and the top of the picture, degrees.
-        fov: f64,
-        /// Turned about its axis, degrees.
-        roll: f64,
+        /// When.
+        time: f64 ["s"] (required "2.0"),
+        /// Around the vertical.
+        yaw: f64 ["degrees"] (none "that of the camera"),
+        /// Above the horizon.
+        pitch: f64 ["degrees", Within(-90.0, 90.0)] (none "that of the camera"),
+        /// From the target.
+        distance: f64 ["m", Above(0.0)] (none "that of the camera"),
+        /// What is in the middle of the picture.
+        target: super::Vector ["m"] (none "that of the camera"),
+        /// Angle between the bottom and the top of the picture.
+        fov: f64 ["degrees", Within(1.0, 170.0)] (none "that of the camera"),
+        /// Turned about its axis.
+        roll: f64 ["degrees"] (none "that of the camera"),
     }
 
     /// A light: either far away or at a place.
     pub struct Light {
         /// The direction towards a light that is very far away; any length.
-        sun: Vec<Spanned<f64>>,
-        /// The place of a light, metres.
-        point: Vec<Spanned<f64>>,
-        /// Colour "#rrggbb". Default white.
-        color: String,
-        /// How strong: 1 makes a white surface white; of a point light, at a distance of one metre. Default 1.
-        strength: f64,
-        /// How soft its shadows are: half the angle in degrees of a sun (2), the radius in metres of a point (0.05).
-        size: f64,
+        sun: AnimatedVector [] (none ""),
+        /// The place of a light.
+        point: AnimatedVector ["m"] (none ""),
+        /// Its colour.
+        color: Color [] (Color::hex(0xffffff)),
+        /// How strong: 1 makes a white surface white; of a point light, at a distance of one metre.
+        strength: Animated [Within(0.0, 1e6)] (Animated::constant(1.0)),
+        /// How soft its shadows are: half the angle of a sun in degrees, the radius of a point in metres.
+        size: Animated [AtLeast(0.0)] (none "2 degrees, or 0.05 m"),
     }
 
     /// What 3D pictures look like.
     pub struct Render {
-        /// How much work goes into a picture. Default "final".
-        quality: Quality,
-        /// Rays per pixel, 1 to 16. Default: 1 for a preview, else 4.
-        samples: u64,
-        /// Optical depth of a metre of smoke of density 1. Default: 25 divided by the longest side of the box.
-        thickness: f64,
-        /// Colour of the smoke in white light. Default "#f1f0ef".
-        color: String,
-        /// How heat glows. Default: not at all.
-        glow: Glow,
-        /// How far smoke scatters light forward, -0.9 to 0.9. Default 0.2.
-        anisotropy: f64,
-        /// How much light scattered several times lifts shadows in smoke, 0 to 1. Default 1.
-        softness: f64,
+        /// How much work goes into a picture.
+        quality: Quality [] (Quality::Final),
+        /// Rays per pixel.
+        samples: u32 [Within(1.0, 16.0)] (none "4; 1 for a preview"),
+        /// Optical depth of a metre of smoke of density 1.
+        thickness: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(25.0 / r.longest()); "25 / longest side"),
+        /// Colour of the smoke in white light.
+        color: Color [] (Color::hex(0xf1f0ef)),
+        /// How heat glows.
+        glow: Glow [] (none "not at all"),
+        /// How far smoke scatters light forward.
+        anisotropy: f64 [Within(-0.9, 0.9)] (0.2),
+        /// How much light scattered several times lifts shadows in smoke.
+        softness: f64 [Within(0.0, 1.0)] (1.0),
         /// Light from all around.
-        ambient: Ambient,
-        /// A floor that catches shadows. Default: none.
-        ground: Ground,
-        /// Whether pictures have no background. Default false.
-        transparent: bool,
+        ambient: Ambient [] (Ambient::default()),
+        /// A floor that catches shadows, `{}` at least.
+        ground: Ground [] (none "none"),
+        /// Whether pictures have no background.
+        transparent: bool [] (false),
     }
 
     /// How heat glows.
     pub struct Glow {
-        /// What glows. Default "temperature".
-        substance: String,
-        /// Values at the cold and the hot end. Default: from a third of the largest value emitted to all of it.
-        range: Vec<Spanned<f64>>,
-        /// Light sent out per metre at the hot end. Default: 12 divided by the longest side of the box.
-        strength: f64,
-        /// "blackbody", the name of a colour map, or a list of colours. Default "blackbody".
-        colors: OneOrMany<Spanned<String>>,
-        /// Kelvins of a black body at the cold and the hot end, for its colours. Default [700, 2300].
-        kelvin: Vec<Spanned<f64>>,
+        /// What glows.
+        substance: String [] (none "`\"temperature\"`"),
+        /// Values at the cold and the hot end.
+        range: Pair [] (none "from a third of the largest value emitted to all of it"),
+        /// Light sent out per metre at the hot end.
+        strength: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(12.0 / r.longest()); "12 / longest side"),
+        /// `"blackbody"`, the name of a colour map, or a list of colours.
+        colors: OneOrMany<Spanned<String>> [] (|_r| OneOrMany::One(Spanned { value: "blackbody".to_owned(), span: Span::DEFAULT }); "`\"blackbody\"`"),
+        /// Temperatures of a black body at the cold and the hot end, for its colours.
+        kelvin: Pair ["K"] (Pair([700.0, 2300.0])),
     }
 
     /// Light from all around.
-    pub struct Ambient {
-        /// Colour of the light from above. Default "#737f90".
-        sky: String,
-        /// Colour of the light from below. Default "#3f3c38".
-        below: String,
-        /// How much of it smoke and objects keep from what they cover, 0 to 1. Default 0.85.
-        occlusion: f64,
+    pub struct Ambient as AmbientValues {
+        /// Colour of the light from above.
+        sky: Color [] (Color::hex(0x737f90)),
+        /// Colour of the light from below.
+        below: Color [] (Color::hex(0x3f3c38)),
+        /// How much of it smoke and objects keep from what they cover.
+        occlusion: f64 [Within(0.0, 1.0)] (0.85),
     }
 
     /// A horizontal floor.
-    pub struct Ground {
-        /// Its height, metres. Default: the bottom of the box.
-        height: f64,
-        /// Colour "#rrggbb". Default "#817f7c".
-        color: String,
-        /// 0 polished to 1 matt. Default 0.9.
-        roughness: f64,
-        /// It fades into the background between these distances from the middle, metres. Default: between once and four times the size of what is shown.
-        fade: Vec<Spanned<f64>>,
-        /// Whether only its shadows are drawn. Default false.
-        only_shadow: bool,
+    pub struct Ground as GroundValues {
+        /// Its height.
+        height: f64 ["m"] (|r| r.bottom(); "the bottom of the box"),
+        /// Its colour.
+        color: Color [] (Color::hex(0x817f7c)),
+        /// 0 polished to 1 matt.
+        roughness: f64 [Within(0.0, 1.0)] (0.9),
+        /// It fades into the background between these distances from the middle.
+        fade: Pair ["m"] (none "between once and four times the size of what is shown"),
+        /// Whether only its shadows are drawn.
+        only_shadow: bool [] (false),
     }
 
     /// Which volumes are written.
     pub struct VdbTable {
-        /// Substances, "velocity" and "pressure". Default: all substances.
-        fields: Vec<Spanned<String>>,
-        /// Whether numbers have 16 bits instead of 32. Default true.
-        half: bool,
-        /// Whether substances have the detail of the texture, and its resolution. Default: true if there is a texture.
-        detail: bool,
+        /// Substances, `"velocity"` and `"pressure"`.
+        fields: Vec<Spanned<String>> [] (none "all substances"),
+        /// Whether numbers have 16 bits instead of 32.
+        half: bool [] (true),
+        /// Whether substances have the detail of the texture, at its resolution.
+        detail: bool [] (none "true if there is a `[texture]`"),
     }
+}
+
+impl Light {
+    /// The lights of scenes that name none: a warm one from the upper left, a cool one from behind.
+    pub(crate) fn usual() -> Vec<Spanned<Light>> {
+        let sun = |towards: [f64; 3], color, strength: f64| {
+            let value = Light {
+                sun: default(AnimatedVector::constant(&towards)),
+                color: default(Color::hex(color)),
+                strength: default(Animated::constant(strength)),
+                ..Light::default()
+            };
+            Spanned { value, span: Span::DEFAULT }
+        };
+        vec![sun([-0.7, 0.8, 0.35], 0xfff3e2, 1.25), sun([0.75, 0.3, -0.75], 0xcee5ff, 0.55)]
+    }
+}
+
+fn default<T>(value: T) -> Option<Spanned<T>> {
+    Some(Spanned { value, span: Span::DEFAULT })
 }
 
 /// `true`, `false`, or a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Vdb {
-    /// With default values, or not at all.
-    Plain(bool),
+    /// Not at all.
+    None,
     /// With values.
     Table(Box<VdbTable>),
 }
 
-impl Read for Vdb {
+impl Kind for Vdb {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
-            Value::Bool(value) => Some(Vdb::Plain(*value)),
+            Value::Bool(false) => Some(Vdb::None),
+            Value::Bool(true) => Some(Vdb::Table(Box::default())),
             Value::Table(_) => VdbTable::read(node, reader).map(|table| Vdb::Table(Box::new(table))),
             _ => reader.wrong(node, "true, false or a table", "for example { fields = [\"density\", \"velocity\"] }"),
         }
     }
     fn schema() -> Json {
         json!({ "anyOf": [{ "type": "boolean" }, VdbTable::schema()] })
+    }
+    fn kind() -> String {
+        "true, false or a table".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        match self {
+            Vdb::None => "false".to_owned(),
+            Vdb::Table(table) => table.write(writer),
+        }
+    }
+    fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {
+        if let Vdb::Table(table) = self {
+            table.complete(span, path, resolver);
+        }
     }
 }

@@ -1,44 +1,46 @@
 //! Textures for games.
 
 use super::choices::{Alpha, Green, Pass};
-use super::read::{OneOrMany, Read, Reader, plain_key, read_keys, table};
-use super::tree::Node;
-use crate::diagnostic::Spanned;
+use super::kind::OneOrMany;
+use super::table::table;
+use super::{MAX_FRAMES, MAX_PIXELS};
+use crate::diagnostic::{Span, Spanned};
+use crate::scene::key::Range::Within;
 
 table! {
     /// How `squall flipbook` packs frames into textures.
     pub struct Flipbook {
-        /// Frames beside each other. Default: nearly square.
-        columns: u64,
-        /// Rows of frames. Default: as many as it takes.
-        rows: u64,
-        /// How many frames. Default: what columns and rows hold, else at most 64.
-        count: u64,
-        /// The first frame. Default: the first that is written.
-        from: u64,
-        /// Every how many frames of the scene one is taken. Default: such that the whole scene is shown.
-        every: u64,
-        /// Width of a frame in pixels, or width and height. Default 128, and the height as the pictures.
-        size: OneOrMany<Spanned<u64>>,
-        /// Pixels around each frame that repeat its edge. Default: as `mips` needs.
-        padding: u64,
-        /// How many times a texture may be halved before frames run into each other, 0 to 6. Default 2.
-        mips: u64,
-        /// Whether both sides of the textures are powers of two. Default false.
-        power_of_two: bool,
-        /// How colours and opacity go together. Default "straight".
-        alpha: Alpha,
-        /// Maps besides the colours: "motion", "six_way", "normal", "depth", "temperature". Default ["motion"].
-        maps: Vec<Spanned<Pass>>,
-        /// Bits of the motion map: 8 or 16. Default 8.
-        motion_bits: u64,
-        /// Whether motion is fitted to what is seen in the frames before and after; otherwise it is the velocity. Default true.
-        fit: bool,
-        /// What more green means in motion and normal maps. Default "up".
-        green: Green,
-        /// Whether the last frame is followed by the first. Default: if the scene is a loop.
-        r#loop: bool,
-        /// Whether a GIF shows the textures as a game would. Default true.
-        preview: bool,
+        /// Frames beside each other.
+        columns: u32 [Within(1.0, 1024.0)] (none "nearly square"),
+        /// Rows of frames.
+        rows: u32 [Within(1.0, 1024.0)] (none "as many as it takes"),
+        /// How many frames.
+        count: u32 [Within(1.0, 4096.0)] (none "what columns and rows hold, else at most 64"),
+        /// The first frame.
+        from: u32 [Within(0.0, MAX_FRAMES)] (none "the first that is written"),
+        /// Take every Nth frame of the scene.
+        every: u32 [Within(1.0, MAX_FRAMES)] (none "such that the whole scene is shown"),
+        /// Width of a frame, or width and height.
+        size: OneOrMany<Spanned<u32>> ["pixels", Within(1.0, MAX_PIXELS)] (|_r| OneOrMany::One(Spanned { value: 128, span: Span::DEFAULT }); "128, and the height as the pictures"),
+        /// Border around each frame that repeats its edge.
+        padding: u32 ["pixels", Within(0.0, 256.0)] (none "as `mips` needs"),
+        /// How many times a texture may be halved before frames run into each other: a border of 2^mips pixels.
+        mips: u32 [Within(0.0, 6.0)] (2),
+        /// Whether both sides of the textures are powers of two.
+        power_of_two: bool [] (false),
+        /// How colours and opacity go together.
+        alpha: Alpha [] (Alpha::Straight),
+        /// Textures besides the colours: `"motion"`, `"six_way"`, `"normal"`, `"depth"`, `"temperature"`.
+        maps: Vec<Spanned<Pass>> [] (vec![Spanned { value: Pass::Motion, span: Span::DEFAULT }]),
+        /// Bits of the motion map: 8 or 16.
+        motion_bits: u32 [] (8),
+        /// Whether motion is fitted to what is seen in the frames before and after; otherwise it is the velocity.
+        fit: bool [] (true),
+        /// Green-channel convention of motion and normal maps: up as in Unity and Godot, or down as in Unreal.
+        green: Green [] (Green::Up),
+        /// Whether the last frame is followed by the first.
+        r#loop: bool [] (|r| r.is_loop; "if the scene is a loop"),
+        /// Whether a GIF shows the textures as a game would.
+        preview: bool [] (true),
     }
 }

@@ -2,38 +2,42 @@
 
 use serde_json::{Value as Json, json};
 
-use super::read::{Read, Reader, plain_key, read_keys, table};
+use super::MAX_FRAMES;
+use super::key::Range::Within;
+use super::kind::{Kind, Reader};
+use super::table::table;
 use super::tree::{Node, Value};
-use crate::diagnostic::Spanned;
+use super::write::Writer;
+use crate::diagnostic::{Span};
+use crate::setup::Resolver;
 
 table! {
     /// How a run becomes a loop.
     pub struct LoopTable {
-        /// Frames of the loop: frames 1 to this are written. Required.
-        frames: u64,
-        /// Frames over which the end goes over into the beginning. Default: half of them.
-        overlap: u64,
-        /// How often smoke is carried around before it is shown, at most. Default: 4, or 0 where nothing ever leaves.
-        rounds: u64,
-        /// Whether every frame has the contrast of the first. Default: where nothing ever leaves.
-        even: bool,
+        /// Frames of the loop: frames 1 to this are written.
+        frames: u32 [Within(2.0, MAX_FRAMES)] (required "64"),
+        /// Frames over which the end is blended into the beginning.
+        overlap: u32 [Within(1.0, MAX_FRAMES)] (none "half of them"),
+        /// How often smoke is advected around the loop before it is shown, at most.
+        rounds: u32 [Within(0.0, 100.0)] (none "4; 0 where nothing ever leaves"),
+        /// Whether every frame has the contrast of the first: dye in a closed box would grow dull and recover.
+        even: bool [] (none "where nothing ever leaves"),
     }
 }
 
 /// A number of frames, or a table.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Loop {
-    /// With default values.
-    Frames(Spanned<u64>),
-    /// With values.
-    Table(Box<LoopTable>),
-}
+pub struct Loop(pub LoopTable);
 
-impl Read for Loop {
+impl Kind for Loop {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
-            Value::Int(_) | Value::Float(_) => Spanned::read(node, reader).map(Loop::Frames),
-            Value::Table(_) => LoopTable::read(node, reader).map(|table| Loop::Table(Box::new(table))),
+            Value::Int(_) | Value::Float(_) => {
+                let key = &LoopTable::all_keys()[0];
+                let frames = super::table::read_value(node, reader, key)?;
+                Some(Loop(LoopTable { frames: Some(frames), ..LoopTable::default() }))
+            }
+            Value::Table(_) => LoopTable::read(node, reader).map(Loop),
             _ => {
                 reader.wrong(node, "a number of frames or a table", "for example 64, or { frames = 64, overlap = 32 }")
             }
@@ -41,5 +45,14 @@ impl Read for Loop {
     }
     fn schema() -> Json {
         json!({ "anyOf": [u64::schema(), LoopTable::schema()] })
+    }
+    fn kind() -> String {
+        "whole number, or a table".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        self.0.write(writer)
+    }
+    fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {
+        self.0.complete(span, path, resolver);
     }
 }

@@ -4,13 +4,18 @@
 pub mod choices;
 mod film;
 mod flipbook;
+pub mod key;
+pub(crate) mod kind;
 mod looped;
-pub(crate) mod read;
+pub mod reference;
 mod shapes;
 mod sides;
+pub(crate) mod table;
 mod target;
 mod texture;
 pub(crate) mod tree;
+mod values;
+pub(crate) mod write;
 
 use choices::{
     AdvectWith, Advection, Diffusion, FadeLaw, Green, Matching, Model, Movie, Pass, PictureMode, Solids, Splitting,
@@ -18,14 +23,18 @@ use choices::{
 };
 pub use film::*;
 pub use flipbook::*;
+use key::Matters::{Look, Run};
+use key::Range::{Above, AtLeast, Within};
+use kind::{Kind, Reader};
+pub use kind::{Named, NumberOrText, OneOrMany};
 pub use looped::*;
-pub use read::{Named, NumberOrText, OneOrMany};
-use read::{Read, Reader, plain_key, read_keys, table};
 pub use shapes::*;
 pub use sides::*;
+use table::table;
 pub use target::*;
 pub use texture::*;
-use tree::Node;
+pub use values::*;
+use write::Writer;
 
 use crate::assets::Assets;
 use crate::diagnostic::{Problem, Problems, SceneError, Sources, Spanned};
@@ -80,353 +89,374 @@ impl Scene {
     }
 }
 
+/// Models with solids on a staggered grid.
+pub(crate) const STAGGERED: &[Model] = &[Model::Smoke, Model::TargetSmoke];
+const SMOKE: &[Model] = &[Model::Smoke];
+const STABLE: &[Model] = &[Model::StableFluids];
+pub(crate) const TARGET: &[Model] = &[Model::TargetSmoke];
+const NOT_TARGET: &[Model] = &[Model::StableFluids, Model::Smoke];
+
+/// Most frames of a run.
+pub(crate) const MAX_FRAMES: f64 = 1_000_000.0;
+/// Most pixels along a side of a picture.
+pub(crate) const MAX_PIXELS: f64 = 16_384.0;
+
 table! {
     /// A Squall scene.
     pub struct SceneFile {
         /// What the scene shows, in a sentence.
-        description: String,
-        /// Which model computes the fluid. Default "stable_fluids".
-        model: Model,
-        /// Seed of everything random. Default 1.
-        seed: u64,
-        /// The box of cells. Required.
-        grid: Grid,
-        /// What bounds the box. Default: slip walls everywhere; smoke has no bounds.
-        boundary: Boundary,
+        description: String [Run] (none "none"),
+        /// Which model computes the fluid: any fluid in a box, solved directly; smoke and fire on a grid that follows them, around solid objects; or smoke that forms pictures, letters and shapes.
+        model: Model [] (Model::StableFluids),
+        /// Seed of everything random.
+        seed: u64 [] (1),
+        /// The box of cells.
+        grid: Grid [] (required "add [grid] with the number of cells, for example cells = [128, 192] for a 2D scene, or [64, 96, 64] for a 3D one"),
+        /// What bounds the box.
+        boundary: Boundary [] (none "slip walls everywhere; smoke has no bounds"),
         /// The fluid itself.
-        fluid: Fluid,
+        fluid: Fluid [] (Fluid::default()),
+        /// What smoke does.
+        smoke: Smoke [SMOKE] (Smoke::default()),
         /// What the fluid carries: one table per substance, with a name of your choice.
-        substance: Named<Substance>,
-        /// What smoke does; for the model "smoke".
-        smoke: Smoke,
-        /// What smoke is to become; for the model "target_smoke".
-        target: Vec<Spanned<Target>>,
-        /// How it is guided there; for the model "target_smoke".
-        guide: Guide,
+        substance: Named<Substance> [] (none "none; smoke has `density` and `temperature`"),
+        /// What smoke is to become.
+        target: Vec<Spanned<Target>> [TARGET] (none "none"),
+        /// How it is guided there.
+        guide: Guide [TARGET] (Guide::default()),
         /// Emitters.
-        source: Vec<Spanned<Source>>,
-        /// Solids in the way of the fluid; for the models "smoke" and "target_smoke".
-        object: Vec<Spanned<Object>>,
+        source: Vec<Spanned<Source>> [] (none "none"),
+        /// Solids in the way of the fluid.
+        object: Vec<Spanned<Object>> [STAGGERED] (none "none"),
         /// Forces.
-        force: Vec<Spanned<Force>>,
+        force: Vec<Spanned<Force>> [] (none "none"),
         /// What is painted on the fluid and moves with it.
-        texture: Texture,
+        texture: Texture [] (none "none"),
         /// How the fluid is computed.
-        solver: Solver,
+        solver: Solver [] (Solver::default()),
         /// Frames and their rate.
-        time: Time,
+        time: Time [] (Time::default()),
         /// What is written.
-        output: Output,
+        output: Output [Look] (Output::default()),
         /// What frames look like.
-        picture: Picture,
+        picture: Picture [Look] (Picture::default()),
         /// Where 3D pictures are taken from.
-        camera: Camera,
-        /// Lights of 3D pictures. Default: a warm one from the upper left, a cool one from behind.
-        light: Vec<Spanned<Light>>,
+        camera: Camera [Look] (|r| r.film.then(Camera::default); "a view of the whole box"),
+        /// Lights of 3D pictures.
+        light: Vec<Spanned<Light>> [Look] (|r| r.film.then(Light::usual); "a warm one from the upper left, a cool one from behind"),
         /// What 3D pictures look like.
-        render: Render,
+        render: Render [Look] (|r| r.film.then(Render::default); "smoke in daylight"),
         /// How `squall flipbook` packs frames into textures.
-        flipbook: Flipbook,
+        flipbook: Flipbook [Run] (Flipbook::default()),
     }
 
     /// The box of cells.
     pub struct Grid {
-        /// Cells along each axis: two numbers make a 2D scene, three a 3D one. Required.
-        cells: Vec<Spanned<u64>>,
-        /// Length of the box along each axis, in metres. Default: 1 m along x and cubic cells.
-        size: Vec<Spanned<f64>>,
-        /// Lower corner of the box, in metres. Default 0.
-        origin: Vec<Spanned<f64>>,
+        /// Cells along each axis, any counts from 1: two numbers make a 2D scene, three a 3D one.
+        cells: Vec<Spanned<u64>> [] (required "[128, 192] for a 2D scene, or [64, 96, 64] for a 3D one"),
+        /// Length of the box along each axis.
+        size: Vector ["m"] (none "1 m along x, cubic cells"),
+        /// Lower corner of the box.
+        origin: Vector ["m"] (none "0"),
     }
 
     /// What bounds the box along each axis.
     pub struct Boundary {
         /// Left and right.
-        x: AxisEnds,
+        x: AxisEnds [] (none "slip walls"),
         /// Bottom and top.
-        y: AxisEnds,
+        y: AxisEnds [] (none "slip walls"),
         /// Far and near; 3D only.
-        z: AxisEnds,
+        z: AxisEnds [] (none "slip walls"),
     }
 
     /// The fluid itself.
     pub struct Fluid {
-        /// Kinematic viscosity, m^2/s. Default 0. Air 1.5e-5, water 1e-6, honey 5e-3.
-        viscosity: f64,
-        /// Velocity at the start, m/s: one number or expression per axis. Default at rest.
-        velocity: Vec<Spanned<NumberOrText>>,
-        /// Size in metres of the features of `noise` in expressions and emitters. Default 1/8 of the longest side.
-        noise_scale: f64,
+        /// Kinematic viscosity; air 1.5e-5, water 1e-6, honey 5e-3.
+        viscosity: f64 ["m^2/s", AtLeast(0.0), NOT_TARGET] (0.0),
+        /// Velocity at the start: one number or expression per axis.
+        velocity: Vec<Spanned<NumberOrText>> ["m/s"] (|r| r.zero_formulas(); "0"),
+        /// Size of the features of `noise` in expressions and of flickering sources.
+        noise_scale: f64 ["m", Above(0.0)] (|r| r.longest() / 8.0; "1/8 of the longest side"),
     }
 
     /// What smoke does. It always carries `density`, and `temperature` in kelvins above that of the air.
-    pub struct Smoke {
-        /// Upward acceleration for each kelvin above the air, m/s^2. Default 0.0335, that of air at room temperature.
-        rise: f64,
-        /// Downward acceleration for a density of 1, m/s^2. Default 0.
-        fall: f64,
-        /// How fast smoke vanishes, 1/s. Default 0.15.
-        fade: f64,
-        /// How it vanishes. Default "thin_first".
-        fade_law: FadeLaw,
-        /// How fast heat is lost, 1/s. Default 0.4.
-        cooling: f64,
-        /// What a body at 1000 K above the air loses by radiation, K/s; falls with the fourth power. Default 0.
-        radiation: f64,
-        /// Strength of the force that keeps small whirls alive. Default 0.3.
-        confinement: f64,
-        /// Velocity of the air around, m/s. Default at rest.
-        wind: Vec<Spanned<f64>>,
-        /// Cells of clean air kept around the smoke where the grid follows it. Default 3.
-        buffer: u64,
+    pub struct Smoke as SmokeValues {
+        /// Upward acceleration for each kelvin above the air: that of air at room temperature.
+        rise: Animated ["m/s^2 per K"] (Animated::constant(0.0335)),
+        /// Downward acceleration for a density of 1.
+        fall: Animated ["m/s^2"] (Animated::constant(0.0)),
+        /// How fast smoke vanishes.
+        fade: f64 ["1/s", AtLeast(0.0)] (0.15),
+        /// How it vanishes: the same part of it each second, or the same amount, so that thin smoke goes first and edges stay crisp.
+        fade_law: FadeLaw [] (FadeLaw::ThinFirst),
+        /// How fast heat is lost.
+        cooling: f64 ["1/s", AtLeast(0.0)] (0.4),
+        /// What is lost by radiation at 1000 K above the air; falls with the fourth power.
+        radiation: f64 ["K/s", AtLeast(0.0)] (0.0),
+        /// Vorticity confinement: strength of the force that keeps small vortices alive; above 5 is wild.
+        confinement: Animated ["1/s", AtLeast(0.0)] (Animated::constant(0.3)),
+        /// Velocity of the air around.
+        wind: AnimatedVector ["m/s"] (|r| r.still(); "0"),
+        /// Cells of clean air kept around the smoke where the grid follows it.
+        buffer: u32 [Within(1.0, 64.0)] (3),
     }
 
     /// Something that the fluid carries: smoke, heat, dye.
     pub struct Substance {
-        /// Diffusion, m^2/s. Default 0.
-        diffusion: f64,
-        /// How fast it vanishes, 1/s. Default 0.
-        dissipation: f64,
-        /// Value at the start: a number or an expression. Default 0.
-        initial: NumberOrText,
-        /// Values held on sides of the box. Default: walls are insulated; 0 where fluid flows in or the side is open.
-        boundary: SubstanceBoundary,
-        /// Colour "#rrggbb" where several substances are shown together. Default: a palette.
-        color: String,
-        /// What appears each second everywhere: an expression over position, time and all fields.
-        source: NumberOrText,
-        /// Less than this counts as nothing, where the grid follows the smoke. Default: 1/500 of the largest value emitted.
-        threshold: f64,
-        /// What it is formed like at the start; for the model "target_smoke".
-        start: Start,
-        /// How strongly it is driven to its targets: a number, keyframes [[time, value], ...], or "auto"; for the model "target_smoke". Default "auto".
-        drive: Dial,
-        /// How strongly it is gathered where its targets are: a number, keyframes, or "auto"; for the model "target_smoke". Default "auto".
-        gathering: Dial,
-        /// How strongly drive and gathering bring smoke to where it is missing; 0: not at all, as in the paper; for the model "target_smoke". Default 1.
-        levelling: f64,
-        /// How the amounts of smoke and target are made equal; for the model "target_smoke". Default "mass".
-        r#match: Matching,
+        /// How fast it diffuses.
+        diffusion: f64 ["m^2/s", AtLeast(0.0)] (0.0),
+        /// How fast it vanishes.
+        dissipation: f64 ["1/s", AtLeast(0.0)] (0.0),
+        /// Value at the start.
+        initial: NumberOrText [] (none "0"),
+        /// Values held on sides of the box: keys `x`, `y`, `z`, each a number, `"insulated"`, or a table of `lo` and `hi`. What leaves through an open side is not held back by the value; what enters brings it along.
+        boundary: SubstanceBoundary [] (none "walls are insulated; 0 at inflow and open sides"),
+        /// Colour where several substances are shown together.
+        color: Color [Look] (none "a palette"),
+        /// What appears each second, everywhere in the box.
+        source: NumberOrText ["1/s"] (none "none"),
+        /// Less than this counts as nothing, where the grid follows the smoke.
+        threshold: f64 [Above(0.0)] (none "1/500 of the largest value emitted"),
+        /// What it is formed like at the start, instead of `initial`; sources may feed it as well.
+        start: Start [TARGET] (none "none"),
+        /// How strongly it is driven to its targets. `"auto"` finds what suits the figures and grows while a target forms; for moving figures, and for smoke that sources feed, it is constant.
+        drive: Dial ["m^2/s^2", TARGET, AtLeast(0.0)] (none "`\"auto\"`"),
+        /// How strongly it is gathered where the target is: flow alone only rearranges what is there, gathering makes it denser or thinner. `"auto"` gathers in the end.
+        gathering: Dial ["m^2/s", TARGET, AtLeast(0.0)] (none "`\"auto\"`"),
+        /// How strongly drive and gathering bring smoke from where there is too much to where some is missing, however far away; 0: not at all, as in the paper.
+        levelling: f64 [TARGET, AtLeast(0.0)] (1.0),
+        /// How the amounts of smoke and target are made equal: the target gets the mass of the smoke, or it is made thicker or thinner until it has its area (3D: volume).
+        r#match: Matching [TARGET] (Matching::Mass),
     }
 
     /// Values of a substance on the sides of the box.
     pub struct SubstanceBoundary {
         /// Left and right.
-        x: SubstanceEnds,
+        x: SubstanceEnds [] (none ""),
         /// Bottom and top.
-        y: SubstanceEnds,
+        y: SubstanceEnds [] (none ""),
         /// Far and near; 3D only.
-        z: SubstanceEnds,
+        z: SubstanceEnds [] (none ""),
     }
 
     /// An emitter. It needs a place and something to do: set, rate, velocity, sink or expansion.
     pub struct Source {
-        /// Where it is. Required, unless it follows an object: then it is the skin of that object.
-        shape: Shape,
-        /// Width in metres of its soft edge. Default: one cell.
-        softness: f64,
-        /// Substances are held at these values inside, for example { density = 1.0 }.
-        set: Named<f64>,
-        /// This much of each substance is added inside, per second.
-        rate: Named<f64>,
-        /// Fluid inside is pushed to this velocity, m/s. Default: left alone.
-        velocity: Vec<Spanned<f64>>,
-        /// How fast all substances vanish inside, 1/s. Default 0.
-        sink: f64,
-        /// How much fluid appears inside, per volume and second. Default 0.
-        expansion: f64,
-        /// Modulates the emission by smooth noise, 0 to 1, so that plumes look alive. Default 0.
-        noise: f64,
-        /// When it starts, seconds. Default 0.
-        from: f64,
-        /// When it stops, seconds. Default: never.
-        to: f64,
-        /// It starts again after this many seconds, again and again.
-        every: f64,
-        /// How far the shape is moved from where it was built, metres. Default 0.
-        position: Vec<Spanned<f64>>,
-        /// How far it is turned about x, y and z, degrees, in this order (2D: one number). Default 0.
-        rotation: OneOrMany<Spanned<f64>>,
-        /// How many times larger it is than it was built. Default 1.
-        scale: f64,
-        /// The point of the shape about which it turns and grows. Default: the middle of the shape; the origin of a mesh.
-        pivot: Vec<Spanned<f64>>,
-        /// How it moves. Default: not at all.
-        motion: Motion,
-        /// The name of an object that it is a part of and moves with.
-        follow: String,
-        /// Whether fluid inside takes the velocity of the moving shape. Default: if it moves.
-        drag: bool,
+        /// Where it is. A source that follows an object may leave it out: then it is the surface of that object.
+        shape: Shape [] (none "**required**"),
+        /// Width of its soft edge.
+        softness: f64 ["m", AtLeast(0.0), STABLE] (|r| r.cell(); "one cell"),
+        /// Values that substances are held at inside: `{ density = 1.0 }`.
+        set: Named<Animated> [] (none "none"),
+        /// How much of each substance is added inside each second.
+        rate: Named<Animated> ["1/s"] (none "none"),
+        /// Velocity that the fluid inside is pushed to.
+        velocity: AnimatedVector ["m/s"] (none "left alone"),
+        /// How fast all substances vanish inside.
+        sink: Animated ["1/s", AtLeast(0.0)] (Animated::constant(0.0)),
+        /// How much fluid appears inside, per volume and second: explosions.
+        expansion: Animated ["1/s", SMOKE] (Animated::constant(0.0)),
+        /// How much smooth noise modulates the emission, so that plumes look alive.
+        noise: f64 [Within(0.0, 1.0)] (0.0),
+        /// When it starts.
+        from: f64 ["s", AtLeast(0.0)] (0.0),
+        /// When it stops.
+        to: f64 ["s"] (none "never"),
+        /// After how many seconds it starts again, again and again.
+        every: f64 ["s"] (none "never"),
+        /// How far the shape is moved from where it was built.
+        position: AnimatedVector ["m"] (|r| r.still(); "0"),
+        /// How far it is turned about x, then y, then z.
+        rotation: AnimatedAngles ["degrees"] (|r| r.no_turn(); "0"),
+        /// How many times larger it is than it was built.
+        scale: f64 [Above(0.0)] (1.0),
+        /// The point of the shape about which it turns and grows.
+        pivot: Vector ["m"] (none "the middle of the shape; the origin of a mesh"),
+        /// How it moves.
+        motion: Motion [STAGGERED] (none "not at all"),
+        /// The name of an object that it is a part of: the shape is given as if it belonged to that object, and moves with it.
+        follow: String [STAGGERED] (none "none"),
+        /// Whether fluid inside takes the velocity of the moving shape.
+        drag: bool [STAGGERED] (none "if it moves"),
     }
 
     /// A force: exactly one kind, and when it acts.
     pub struct Force {
-        /// Makes a substance rise (or sink).
-        buoyancy: Buoyancy,
-        /// The same acceleration everywhere, m/s^2.
-        uniform: Vec<Spanned<f64>>,
-        /// Draws the fluid towards a velocity.
-        wind: Wind,
-        /// Turns the fluid about a point (3D: about an axis).
-        vortex: Vortex,
-        /// Stirs with smooth noise.
-        noise: Noise,
-        /// Pushes away from a point, or towards it.
-        radial: Radial,
-        /// Moves a rod along a path through the fluid.
-        stir: Stir,
-        /// Acceleration in m/s^2: one number or expression per axis, over position, time and all fields.
-        expression: Vec<Spanned<NumberOrText>>,
-        /// When it starts, seconds. Default 0.
-        from: f64,
-        /// When it stops, seconds. Default: never.
-        to: f64,
+        /// Makes a substance rise (or sink): acceleration strength * (value - ambient) upwards, along +y.
+        buoyancy: Buoyancy [] (none ""),
+        /// The same acceleration everywhere. Between walls the pressure balances it and nothing moves.
+        uniform: AnimatedVector ["m/s^2"] (none ""),
+        /// Draws the fluid towards a velocity: rate * (velocity - u).
+        wind: Wind [] (none ""),
+        /// Turns the fluid counter-clockwise about a point (3D: about an axis): strength * exp(-(r/radius)^2/2).
+        vortex: Vortex [] (none ""),
+        /// Stirs with smooth noise that has no divergence.
+        noise: Noise [] (none ""),
+        /// Pushes away from a point, or towards it: strength * exp(-(r/radius)^2/2).
+        radial: Radial [] (none ""),
+        /// Moves rods along a path through the fluid.
+        stir: Stir [] (none ""),
+        /// One number or expression per axis, over position, time and all fields.
+        expression: Vec<Spanned<NumberOrText>> ["m/s^2"] (none ""),
+        /// When it starts.
+        from: f64 ["s", AtLeast(0.0)] (0.0),
+        /// When it stops.
+        to: f64 ["s"] (none "never"),
     }
 
     /// Makes a substance rise: acceleration strength * (value - ambient) upwards, along +y.
     pub struct Buoyancy {
-        /// Which substance. Required.
-        substance: String,
-        /// Acceleration per unit of the substance, m/s^2; negative sinks. Default 1.
-        strength: f64,
-        /// The value at which nothing rises. Default 0.
-        ambient: f64,
+        /// Which substance.
+        substance: String [] (required "\"density\""),
+        /// Acceleration per unit of the substance; negative sinks.
+        strength: Animated ["m/s^2"] (Animated::constant(1.0)),
+        /// The value at which nothing rises.
+        ambient: Animated [] (Animated::constant(0.0)),
     }
 
     /// Draws the fluid towards a velocity.
     pub struct Wind {
-        /// The velocity, m/s. Required.
-        velocity: Vec<Spanned<f64>>,
-        /// How fast the fluid takes it up, 1/s. Default 1.
-        rate: f64,
+        /// The velocity.
+        velocity: AnimatedVector ["m/s"] (required "[1.0, 0.0]"),
+        /// How fast the fluid takes it up.
+        rate: Animated ["1/s", AtLeast(0.0)] (Animated::constant(1.0)),
     }
 
     /// Turns the fluid counter-clockwise about a point (3D: about an axis).
     pub struct Vortex {
-        /// A point of the axis, metres. Required.
-        center: Vec<Spanned<f64>>,
-        /// Direction of the axis; 3D only. Default [0, 0, 1], towards the viewer.
-        axis: Vec<Spanned<f64>>,
-        /// How wide, metres. Required.
-        radius: f64,
-        /// Acceleration at the centre, m/s^2; negative turns clockwise. Required.
-        strength: f64,
+        /// A point of the axis.
+        center: AnimatedVector ["m"] (required "[0.5, 0.5]"),
+        /// Direction of the axis; 3D only.
+        axis: Vec<Spanned<f64>> [] (none "[0, 0, 1], towards the viewer"),
+        /// How wide.
+        radius: Animated ["m", Above(0.0)] (required "0.2"),
+        /// Acceleration at the centre; negative turns clockwise.
+        strength: Animated ["m/s^2"] (required "1.0"),
     }
 
     /// Stirs with smooth noise that has no divergence.
     pub struct Noise {
-        /// RMS acceleration, m/s^2; per unit of the substance, if one is named. Required.
-        strength: f64,
-        /// Size of its features, metres. Default: fluid.noise_scale.
-        scale: f64,
-        /// How fast it changes, 1/s. Default 4.
-        speed: f64,
-        /// Proportional to this substance. Default: the same everywhere.
-        substance: String,
+        /// RMS acceleration; per unit of the substance, if one is named.
+        strength: Animated ["m/s^2"] (required "0.5"),
+        /// Size of its features.
+        scale: f64 ["m", Above(0.0)] (|r| r.noise_scale; "`fluid.noise_scale`"),
+        /// How fast it changes: after 1/speed seconds it is another noise.
+        speed: f64 ["1/s", AtLeast(0.0)] (4.0),
+        /// Proportional to this substance.
+        substance: String [] (none "the same everywhere"),
     }
 
     /// Pushes away from a point; towards it if the strength is negative.
     pub struct Radial {
-        /// The point, metres. Required.
-        center: Vec<Spanned<f64>>,
-        /// How wide, metres. Required.
-        radius: f64,
-        /// Acceleration, m/s^2. Required.
-        strength: f64,
+        /// The point.
+        center: AnimatedVector ["m"] (required "[0.5, 0.5]"),
+        /// How wide.
+        radius: Animated ["m", Above(0.0)] (required "0.2"),
+        /// Acceleration.
+        strength: Animated ["m/s^2"] (required "1.0"),
     }
 
     /// How the fluid is computed.
-    pub struct Solver {
-        /// How values are carried along. Default "maccormack".
-        advection: Advection,
-        /// How a step is split. Default "lagged_pressure".
-        splitting: Splitting,
-        /// Which velocity carries. Default "face".
-        advect_with: AdvectWith,
-        /// How paths are traced. Default "auto".
-        tracer: Tracer,
-        /// How viscosity and diffusion are stepped. Default "implicit".
-        diffusion: Diffusion,
-        /// Strength of the checkerboard filter, 0 to 1. Default: chosen by the advection scheme.
-        filter: f64,
-        /// Most cells that fluid may cross in one step. Default 2; 0.8 for the model "target_smoke".
-        cfl: f64,
-        /// Longest step, seconds. Default: no limit but the frame and cfl.
-        max_dt: f64,
-        /// Fewest steps in a frame. Default 1.
-        steps_per_frame: u64,
-        /// How solids enter the grid; for the models "smoke" and "target_smoke". Default "cut_cells".
-        solids: Solids,
+    pub struct Solver as SolverValues {
+        /// How values are advected.
+        advection: Advection [NOT_TARGET] (Advection::MacCormack),
+        /// How a step is split: second order with one projection, two projections (best at large steps), advect-force-project, or the order of Stam's paper.
+        splitting: Splitting [NOT_TARGET] (Splitting::LaggedPressure),
+        /// Which velocity advects: that of the faces, which has no divergence, or of the cell centres.
+        advect_with: AdvectWith [STABLE] (AdvectWith::Face),
+        /// How paths are traced back.
+        tracer: Tracer [NOT_TARGET] (Tracer::Auto),
+        /// How viscosity and diffusion are stepped.
+        diffusion: Diffusion [STABLE] (Diffusion::Implicit),
+        /// Strength of the filter against checkerboard patterns.
+        filter: f64 [Within(0.0, 1.0), STABLE] (none "by the advection scheme"),
+        /// Most cells that fluid may cross in one step: less is finer and slower.
+        cfl: f64 ["cells", Within(0.01, 1000.0)] (|r| r.usual_cfl(); "2; 0.8 for target smoke"),
+        /// Longest step.
+        max_dt: f64 ["s", Above(0.0)] (none "no limit but the frame and `cfl`"),
+        /// Fewest steps in a frame.
+        steps_per_frame: u32 [Within(1.0, 1000.0)] (1),
+        /// How objects enter the grid: cut cells with smooth slopes, or whole cells with stairs.
+        solids: Solids [STAGGERED] (Solids::CutCells),
     }
 
     /// Frames and their rate.
     pub struct Time {
-        /// Frames per second. Default 30.
-        fps: f64,
-        /// Frames 1 to this are written; frame k shows the time k / fps. Default 90.
-        frames: u64,
-        /// Also write frame 0, the initial state. Default false.
-        include_start: bool,
+        /// Frames per second.
+        fps: f64 ["1/s", Within(0.001, 1000.0)] (30.0),
+        /// Frames 1 to this are written; frame k shows the time k / fps.
+        frames: u32 [Within(1.0, MAX_FRAMES), Run] (90),
+        /// Also write frame 0, the initial state.
+        include_start: bool [Look] (false),
         /// The run becomes a loop of so many frames, whose last leads into its first; it is made after `frames` frames.
-        r#loop: Loop,
+        r#loop: Loop [] (none "none"),
     }
 
     /// What is written.
     pub struct Output {
-        /// Width of the pictures in pixels. Default 640.
-        width: u64,
-        /// Height of the pictures in pixels; 3D only. Default: as the box.
-        height: u64,
-        /// Bits per colour of the pictures: 8 or 16 (3D with a camera only). Default 8.
-        bits: u64,
-        /// Whether pictures are also written in linear light with opacity and depth (.exr); 3D with a camera only. Default false.
-        exr: bool,
-        /// Whether volumes are written for other programs and for `squall render` (.vdb); 3D only. Default: true for smoke.
-        vdb: Vdb,
-        /// The movie written at the end. Default "gif".
-        movie: Movie,
-        /// Fields written raw (.npy) for each frame: substances, "velocity", "pressure", "vorticity", "speed". Default none.
-        fields: Vec<Spanned<String>>,
-        /// What is written for each frame besides the picture, for compositing and games. Default none.
-        passes: Vec<Spanned<Pass>>,
-        /// What more green means in the PNG maps of passes. Default "up".
-        green: Green,
-        /// Wall-clock seconds between checkpoints; 0 writes none. Default 60.
-        checkpoint_seconds: f64,
+        /// Width of the pictures.
+        width: u32 ["pixels", Within(1.0, MAX_PIXELS)] (640),
+        /// Height of the pictures; only where a camera takes them.
+        height: u32 ["pixels", Within(1.0, MAX_PIXELS)] (none "as the box"),
+        /// Bits per colour of the PNG pictures: 8 or 16; 16 only where a camera takes them.
+        bits: u32 [] (8),
+        /// Pictures in linear light with opacity and depth as well (.exr); only where a camera takes them.
+        exr: bool [] (false),
+        /// Volumes (.vdb) for Blender, Houdini and `squall render`; 3D only.
+        vdb: Vdb [] (none "true for smoke in 3D"),
+        /// The movie written at the end.
+        movie: Movie [Run] (Movie::Gif),
+        /// Raw numbers (.npy) for each frame: substances, `"velocity"`, `"pressure"`, `"vorticity"`, `"speed"`.
+        fields: Vec<Spanned<String>> [] (Vec::new()),
+        /// What is written for each frame besides the picture, for compositing and games; see [flipbooks and passes](flipbooks.md).
+        passes: Vec<Spanned<Pass>> [] (Vec::new()),
+        /// Green-channel convention of the PNG maps of passes: up as in OpenGL, or down as in DirectX.
+        green: Green [] (Green::Up),
+        /// Wall-clock time between checkpoints; 0 writes none.
+        checkpoint_seconds: f64 ["s", Within(0.0, 1e6), Run] (60.0),
     }
 
     /// What frames look like.
     pub struct Picture {
-        /// A substance, "substances" (all, in their colours), "speed", "vorticity", "pressure" or (in 2D) "texture". Default: the first substance, else "speed".
-        show: String,
-        /// Name of a colour map, or a list of colours "#rrggbb" from low to high. Default "inferno", "smoke" for substances in 3D, "diverging" for vorticity and pressure in 2D.
-        map: OneOrMany<Spanned<String>>,
-        /// Values shown as the first and the last colour. Default: from 0 to the largest value emitted, else the extremes of all frames so far.
-        range: Vec<Spanned<f64>>,
-        /// Whether substances glow or absorb. Default "emission".
-        mode: PictureMode,
-        /// Background colour, or two: top and bottom. Default "#101018"; white for ink.
-        background: OneOrMany<Spanned<String>>,
-        /// Strength of the shading that makes 2D fields look raised. Default 0.
-        relief: f64,
-        /// Brightness multiplier. Default 1.
-        exposure: f64,
-        /// Multiplier of how much a substance hides or glows. Default 1.
-        opacity: f64,
-        /// Values are raised to 1/gamma before they are coloured: above 1 lifts faint smoke. Default 1.
-        gamma: f64,
-        /// Whether pictures have no background; 2D only. Default false.
-        transparent: bool,
-        /// Where a 3D scene is seen from.
-        view: View,
+        /// A substance, `"substances"` (all, in their colours), `"speed"`, `"vorticity"`, `"pressure"` or, in 2D, `"texture"`.
+        show: String [] (none "the first substance, else `\"speed\"`; `\"substances\"` for target smoke with several smokes or with a `color`"),
+        /// Colours from low to high: the name of a colour map, or a list of colours. In 3D `smoke` and `grey` are lit from outside, all others glow.
+        map: OneOrMany<Spanned<String>> [] (none "`\"inferno\"`; `\"smoke\"` for substances in 3D; `\"diverging\"` for vorticity and pressure in 2D"),
+        /// Values shown as the first and the last colour.
+        range: Pair [] (none "0 to the largest value emitted, else the extremes of all frames so far"),
+        /// Whether substances glow, or absorb as ink on paper does.
+        mode: PictureMode [] (PictureMode::Emission),
+        /// Background colour, or two: top and bottom.
+        background: OneOrMany<Spanned<Color>> [] (none "`\"#101018\"`; white for ink; greys for 3D smoke"),
+        /// Shading that makes 2D fields look raised.
+        relief: Animated [Within(0.0, 100.0)] (Animated::constant(0.0)),
+        /// Brightness.
+        exposure: Animated [Above(0.0)] (Animated::constant(1.0)),
+        /// How much a substance hides or glows.
+        opacity: Animated [AtLeast(0.0)] (Animated::constant(1.0)),
+        /// Values are raised to 1/gamma before they are coloured: above 1 lifts faint smoke.
+        gamma: Animated [Within(0.1, 10.0)] (Animated::constant(1.0)),
+        /// 2D pictures without background: how much a value reaches of the range is its opacity. In 3D see `[render]`.
+        transparent: bool [] (false),
+        /// Where a 3D scene without a camera is seen from.
+        view: View [] (View::default()),
     }
 
     /// Where a 3D scene is seen from.
-    pub struct View {
-        /// Degrees around the vertical. Default 30.
-        yaw: f64,
-        /// Degrees from above. Default 15.
-        pitch: f64,
+    pub struct View as ViewValues {
+        /// Around the vertical.
+        yaw: f64 ["degrees", Within(-360.0, 360.0)] (30.0),
+        /// From above.
+        pitch: f64 ["degrees", Within(-90.0, 90.0)] (|r| if r.film { 10.0 } else { 15.0 }; "15; 10 with a camera"),
+    }
+}
+
+impl SceneFile {
+    /// As TOML.
+    pub(crate) fn to_toml(&self, writer: &Writer) -> String {
+        let mut out = String::new();
+        self.write_file(writer, &mut out);
+        out
     }
 }
 

@@ -3,177 +3,183 @@
 use serde_json::{Value as Json, json};
 
 use super::choices::Interpolation;
-use super::read::{OneOrMany, Read, Reader, plain_key, read_keys, table};
+use super::key::Matters::Look;
+use super::key::Range::{Above, AtLeast, Within};
+use super::kind::{Kind, Reader};
+use super::table::table;
 use super::tree::{Node, Value};
-use crate::diagnostic::Spanned;
+use super::write::Writer;
+use super::{Angles, AnimatedAngles, AnimatedVector, Color, Vector};
+use crate::diagnostic::{Span, Spanned};
+use crate::setup::Resolver;
 
 table! {
     /// A region of space: exactly one of these.
     pub struct Shape {
         /// A ball; in 2D a disc.
-        sphere: Sphere,
+        sphere: Sphere [] (none ""),
         /// A box along the axes.
-        r#box: Block,
+        r#box: Block [] (none ""),
         /// All points near a line segment.
-        capsule: Capsule,
+        capsule: Capsule [] (none ""),
         /// A cylinder with flat ends; in 2D a rectangle.
-        cylinder: Cylinder,
+        cylinder: Cylinder [] (none ""),
         /// Everything on one side of a plane; in 2D of a line.
-        plane: Plane,
-        /// What a closed outline goes around: a list of points; 2D only.
-        polygon: Vec<Spanned<Vec<Spanned<f64>>>>,
-        /// A triangle mesh: a file, or a table with more; 3D only.
-        mesh: MeshFile,
+        plane: Plane [] (none ""),
+        /// What a closed outline goes around: a list of points `[[x, y], ...]`; 2D only.
+        polygon: Vec<Spanned<Vec<Spanned<f64>>>> ["m"] (none ""),
+        /// A triangle mesh: a file name, or a table; 3D only.
+        mesh: MeshFile [] (none ""),
         /// What lies in any of several shapes.
-        union: Vec<Spanned<Part>>,
+        union: Vec<Spanned<Part>> [] (none ""),
         /// What lies in all of several shapes.
-        intersection: Vec<Spanned<Part>>,
+        intersection: Vec<Spanned<Part>> [] (none ""),
         /// One shape without another.
-        difference: Difference,
+        difference: Difference [] (none ""),
         /// Everything outside of a shape.
-        inverse: Part,
-        /// The skin of a shape.
-        shell: Shell,
+        inverse: Part [] (none ""),
+        /// The surface of a shape, with a thickness.
+        shell: Shell [] (none ""),
         /// A shape grown on all sides.
-        grown: Grown,
+        grown: Grown [] (none ""),
     }
 
     /// A ball; in 2D a disc.
     pub struct Sphere {
-        /// Its centre, metres. Required.
-        center: Vec<Spanned<f64>>,
-        /// Its radius, metres. Required.
-        radius: f64,
+        /// Its centre.
+        center: Vector ["m"] (required "[0.5, 0.1]"),
+        /// Its radius.
+        radius: f64 ["m", Above(0.0)] (required "0.05"),
     }
 
     /// A box along the axes.
     pub struct Block {
-        /// Lower corner, metres. Required.
-        min: Vec<Spanned<f64>>,
-        /// Upper corner, metres. Required.
-        max: Vec<Spanned<f64>>,
-        /// Radius of its edges and corners, metres. Default 0.
-        rounding: f64,
+        /// Lower corner.
+        min: Vector ["m"] (required "[0.4, 0.0]"),
+        /// Upper corner.
+        max: Vector ["m"] (required "[0.6, 0.1]"),
+        /// Radius of its edges and corners.
+        rounding: f64 ["m", AtLeast(0.0)] (0.0),
     }
 
     /// All points near a line segment.
     pub struct Capsule {
-        /// One end of the segment, metres. Required.
-        from: Vec<Spanned<f64>>,
-        /// The other end, metres. Required.
-        to: Vec<Spanned<f64>>,
-        /// How near, metres. Required.
-        radius: f64,
+        /// One end of the segment.
+        from: Vector ["m"] (required "[0.2, 0.1]"),
+        /// The other end.
+        to: Vector ["m"] (required "[0.8, 0.1]"),
+        /// How near.
+        radius: f64 ["m", Above(0.0)] (required "0.05"),
     }
 
     /// A cylinder with flat ends; in 2D a rectangle.
     pub struct Cylinder {
-        /// Middle of one end, metres. Required.
-        from: Vec<Spanned<f64>>,
-        /// Middle of the other end, metres. Required.
-        to: Vec<Spanned<f64>>,
-        /// Its radius, metres. Required.
-        radius: f64,
+        /// Middle of one end.
+        from: Vector ["m"] (required "[0.2, 0.1]"),
+        /// Middle of the other end.
+        to: Vector ["m"] (required "[0.8, 0.1]"),
+        /// Its radius.
+        radius: f64 ["m", Above(0.0)] (required "0.05"),
     }
 
     /// Everything on one side of a plane; in 2D of a line.
     pub struct Plane {
-        /// A point of the plane, metres. Required.
-        point: Vec<Spanned<f64>>,
-        /// Points out of the solid side; any length. Required.
-        normal: Vec<Spanned<f64>>,
+        /// A point of the plane.
+        point: Vector ["m"] (required "[0.0, 0.0]"),
+        /// Points out of the solid side; any length.
+        normal: Vector [] (required "[0.0, 1.0]"),
     }
 
     /// A triangle mesh, or a sequence of them.
     pub struct Mesh {
-        /// An OBJ, PLY, STL or glTF file in the folder of the scene; `{frame}` in its name stands for the number of a frame, with four digits. Required.
-        file: String,
+        /// An OBJ, PLY, STL or glTF file in the folder of the scene; `{frame}` in its name stands for the number of a frame, with four digits.
+        file: String [] (required "\"horse.ply\""),
         /// First and last frame of a sequence.
-        frames: Vec<Spanned<u64>>,
-        /// Meshes per second of a sequence. Default: time.fps.
-        fps: f64,
-        /// Whether a sequence begins again at its end. Default false.
-        r#loop: bool,
-        /// The mesh is a sheet of this thickness in metres, not the surface of a solid.
-        sheet: f64,
-        /// Makes parts that are thinner than a cell and a half that thick. Default false.
-        thicken: bool,
+        frames: Vec<Spanned<u64>> [] (none ""),
+        /// Meshes per second of a sequence.
+        fps: f64 ["1/s", Within(0.001, 10_000.0)] (|r| r.fps; "`time.fps`"),
+        /// Whether a sequence begins again at its end.
+        r#loop: bool [] (false),
+        /// The mesh is a sheet of this thickness, not the surface of a solid.
+        sheet: f64 ["m", Above(0.0)] (none "it is the surface of a solid"),
+        /// Makes parts that are thinner than a cell and a half that thick.
+        thicken: bool [] (false),
     }
 
     /// One shape without another.
     pub struct Difference {
-        /// The whole. Required.
-        from: Part,
-        /// What is taken away. Required.
-        cut: Part,
+        /// The whole.
+        from: Part [] (required "{ sphere = { ... } }"),
+        /// What is taken away.
+        cut: Part [] (required "{ sphere = { ... } }"),
     }
 
-    /// The skin of a shape.
+    /// The surface of a shape, with a thickness.
     pub struct Shell {
-        /// The shape. Required.
-        shape: Part,
-        /// How thick, metres: half of it inside, half outside. Required.
-        thickness: f64,
+        /// The shape.
+        shape: Part [] (required "{ sphere = { ... } }"),
+        /// How thick: half of it inside, half outside.
+        thickness: f64 ["m", Above(0.0)] (required "0.02"),
     }
 
     /// A shape grown on all sides, with round corners.
     pub struct Grown {
-        /// The shape. Required.
-        shape: Part,
-        /// How far, metres; negative shrinks it. Required.
-        by: f64,
+        /// The shape.
+        shape: Part [] (required "{ sphere = { ... } }"),
+        /// How far; negative shrinks it.
+        by: f64 ["m"] (required "0.02"),
     }
 
     /// How something moves.
     pub struct Motion {
-        /// Where it is at some times.
-        keys: Vec<Spanned<MotionKey>>,
-        /// How it moves between keys. Default "smooth".
-        interpolation: Interpolation,
-        /// Whether the keys are gone through again and again. Default false.
-        r#loop: bool,
-        /// Constant velocity, m/s, on top of the keys.
-        velocity: Vec<Spanned<f64>>,
-        /// Constant turning about x, y and z in degrees per second (2D: one number), on top of the keys.
-        spin: OneOrMany<Spanned<f64>>,
+        /// Keyframes: each with `time`, `position` and `rotation`.
+        keys: Vec<Spanned<MotionKey>> [] (none "none"),
+        /// How it moves between keyframes.
+        interpolation: Interpolation [] (Interpolation::Smooth),
+        /// Whether the keyframes are gone through again and again.
+        r#loop: bool [] (false),
+        /// Constant velocity, on top of the keyframes.
+        velocity: Vector ["m/s"] (|r| r.zeros(); "0"),
+        /// Constant turning about x, y and z (2D: one number), on top of the keyframes.
+        spin: Angles ["degrees/s"] (Angles::default()),
     }
 
     /// Where something is at one time.
     pub struct MotionKey {
-        /// Seconds. Required.
-        time: f64,
-        /// How far it has been moved, metres. Default: `position`.
-        position: Vec<Spanned<f64>>,
-        /// How far it has been turned about x, y and z, degrees (2D: one number). Default: `rotation`.
-        rotation: OneOrMany<Spanned<f64>>,
+        /// When.
+        time: f64 ["s"] (required "1.0"),
+        /// How far it has been moved.
+        position: Vector ["m"] (none "`position`"),
+        /// How far it has been turned about x, y and z (2D: one number).
+        rotation: Angles ["degrees"] (none "`rotation`"),
     }
 
     /// A solid in the way of the fluid.
     pub struct Object {
-        /// What messages and sources call it. Required.
-        name: String,
-        /// What it is. Required.
-        shape: Shape,
-        /// How far the shape is moved from where it was built, metres. Default 0.
-        position: Vec<Spanned<f64>>,
-        /// How far it is turned about x, y and z, degrees, in this order (2D: one number). Default 0.
-        rotation: OneOrMany<Spanned<f64>>,
-        /// How many times larger it is than it was built. Default 1.
-        scale: f64,
-        /// The point of the shape about which it turns and grows. Default: the middle of the shape; the origin of a mesh.
-        pivot: Vec<Spanned<f64>>,
-        /// How it moves. Default: not at all.
-        motion: Motion,
-        /// Whether fluid flows around it; if not it is only drawn. Default true.
-        solid: bool,
-        /// How much the fluid sticks to it: 0 slides along freely, 1 moves with the surface. Default 0.
-        friction: f64,
-        /// Colour "#rrggbb". Default "#bcbcbc".
-        color: String,
-        /// 0 polished to 1 matt; 3D only. Default 0.45.
-        roughness: f64,
-        /// Whether it is drawn. Default true.
-        visible: bool,
+        /// What messages and sources call it.
+        name: String [] (required "\"ball\""),
+        /// What it is: the shapes of sources.
+        shape: Shape [] (required "{ sphere = { center = [0.5, 0.5], radius = 0.1 } }"),
+        /// How far the shape is moved from where it was built: of a mesh, where it is.
+        position: AnimatedVector ["m"] (|r| r.still(); "0"),
+        /// How far it is turned about x, then y, then z.
+        rotation: AnimatedAngles ["degrees"] (|r| r.no_turn(); "0"),
+        /// How many times larger it is than it was built.
+        scale: f64 [Above(0.0)] (1.0),
+        /// The point of the shape about which it turns and grows.
+        pivot: Vector ["m"] (none "the middle of the shape; the origin of a mesh"),
+        /// How it moves.
+        motion: Motion [] (none "not at all"),
+        /// Whether fluid flows around it; if not it is only drawn.
+        solid: bool [] (true),
+        /// How much the fluid sticks to it: 0 slides along freely, 1 moves with the surface.
+        friction: f64 [Within(0.0, 1.0)] (0.0),
+        /// Its colour.
+        color: Color [Look] (Color::hex(0xbcbcbc)),
+        /// 0 polished to 1 matt; 3D only.
+        roughness: f64 [Within(0.0, 1.0), Look] (0.45),
+        /// Whether it is drawn.
+        visible: bool [Look] (true),
     }
 }
 
@@ -181,12 +187,21 @@ table! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part(pub Box<Shape>);
 
-impl Read for Part {
+impl Kind for Part {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         Shape::read(node, reader).map(|shape| Part(Box::new(shape)))
     }
     fn schema() -> Json {
         json!({ "$ref": "#/properties/object/items/properties/shape" })
+    }
+    fn kind() -> String {
+        "shape".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        self.0.write(writer)
+    }
+    fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {
+        self.0.complete(span, path, resolver);
     }
 }
 
@@ -194,7 +209,7 @@ impl Read for Part {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshFile(pub Mesh);
 
-impl Read for MeshFile {
+impl Kind for MeshFile {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
             Value::Text(_) => {
@@ -207,5 +222,14 @@ impl Read for MeshFile {
     }
     fn schema() -> Json {
         json!({ "anyOf": [{ "type": "string" }, Mesh::schema()] })
+    }
+    fn kind() -> String {
+        "file name, or a table".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        self.0.write(writer)
+    }
+    fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {
+        self.0.complete(span, path, resolver);
     }
 }

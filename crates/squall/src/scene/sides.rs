@@ -2,33 +2,37 @@
 
 use serde_json::{Value as Json, json};
 
-use super::read::{Read, Reader, choices, plain_key, read_keys, table, word};
+use super::Vector;
+use super::kind::{Kind, Reader};
+use super::table::{choices, table, word};
 use super::tree::{Node, Value};
-use crate::diagnostic::Spanned;
+use super::write::Writer;
+use crate::diagnostic::Span;
+use crate::setup::Resolver;
 
 table! {
     /// The two ends of an axis.
     pub struct EndPair {
         /// At the origin: left, bottom, far.
-        lo: Side,
+        lo: Side [] (none "`\"slip\"`"),
         /// At the other end: right, top, near.
-        hi: Side,
+        hi: Side [] (none "`\"slip\"`"),
     }
 
     /// A side of the box that is not just a word: exactly one of these.
     pub struct SpecialSide {
-        /// A no-slip wall that moves along itself with this velocity, m/s.
-        moving: Vec<Spanned<f64>>,
-        /// Fluid enters with this velocity, m/s.
-        inflow: Vec<Spanned<f64>>,
+        /// A no-slip wall that moves along itself with this velocity.
+        moving: Vector ["m/s"] (none ""),
+        /// Fluid enters with this velocity.
+        inflow: Vector ["m/s"] (none ""),
     }
 
     /// The two ends of an axis for a substance.
     pub struct SubstanceEndPair {
         /// At the origin: left, bottom, far.
-        lo: SubstanceEnd,
+        lo: SubstanceEnd [] (none ""),
         /// At the other end: right, top, near.
-        hi: SubstanceEnd,
+        hi: SubstanceEnd [] (none ""),
     }
 }
 
@@ -57,7 +61,7 @@ pub enum AxisEnds {
     Pair(Box<EndPair>),
 }
 
-impl Read for AxisEnds {
+impl Kind for AxisEnds {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
             Value::Text(text) if text == "periodic" => Some(AxisEnds::Periodic),
@@ -76,6 +80,21 @@ impl Read for AxisEnds {
     fn schema() -> Json {
         json!({ "anyOf": [{ "enum": ["periodic", "slip", "no_slip", "open", "unbounded"] }, EndPair::schema()] })
     }
+    fn kind() -> String {
+        "kind of boundary".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        match self {
+            AxisEnds::Periodic => "\"periodic\"".to_owned(),
+            AxisEnds::Both(side) => side.write(writer),
+            AxisEnds::Pair(pair) => pair.write(writer),
+        }
+    }
+    fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {
+        if let AxisEnds::Pair(pair) = self {
+            pair.complete(span, path, resolver);
+        }
+    }
 }
 
 /// One side of the box, as typed.
@@ -87,7 +106,7 @@ pub enum Side {
     Special(SpecialSide),
 }
 
-impl Read for Side {
+impl Kind for Side {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
             Value::Text(text) if text == "periodic" => {
@@ -105,6 +124,20 @@ impl Read for Side {
     fn schema() -> Json {
         json!({ "anyOf": [PlainSide::schema(), SpecialSide::schema()] })
     }
+    fn kind() -> String {
+        "kind of boundary".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        match self {
+            Side::Plain(side) => side.write(writer),
+            Side::Special(side) => side.write(writer),
+        }
+    }
+    fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {
+        if let Side::Special(side) = self {
+            side.complete(span, path, resolver);
+        }
+    }
 }
 
 /// What a substance does at both ends of an axis, as typed.
@@ -116,7 +149,7 @@ pub enum SubstanceEnds {
     Pair(SubstanceEndPair),
 }
 
-impl Read for SubstanceEnds {
+impl Kind for SubstanceEnds {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
             Value::Table(_) => SubstanceEndPair::read(node, reader).map(SubstanceEnds::Pair),
@@ -125,6 +158,15 @@ impl Read for SubstanceEnds {
     }
     fn schema() -> Json {
         json!({ "anyOf": [SubstanceEnd::schema(), SubstanceEndPair::schema()] })
+    }
+    fn kind() -> String {
+        "number, or a table".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        match self {
+            SubstanceEnds::Both(end) => end.write(writer),
+            SubstanceEnds::Pair(pair) => pair.write(writer),
+        }
     }
 }
 
@@ -137,7 +179,7 @@ pub enum SubstanceEnd {
     Value(f64),
 }
 
-impl Read for SubstanceEnd {
+impl Kind for SubstanceEnd {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
             Value::Text(_) => word(node, reader, &["insulated"]).map(|_| SubstanceEnd::Insulated),
@@ -147,5 +189,14 @@ impl Read for SubstanceEnd {
     }
     fn schema() -> Json {
         json!({ "anyOf": [{ "type": "number" }, { "enum": ["insulated"] }] })
+    }
+    fn kind() -> String {
+        "number".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        match self {
+            SubstanceEnd::Insulated => "\"insulated\"".to_owned(),
+            SubstanceEnd::Value(value) => value.write(writer),
+        }
     }
 }

@@ -3,100 +3,105 @@
 use serde_json::{Value as Json, json};
 
 use super::choices::{Channel, Fit, FlatAxis, Limiter};
-use super::read::{NumberOrText, OneOrMany, Read, Reader, plain_key, read_keys, table};
+use super::key::Range::{Above, AtLeast, Within};
+use super::kind::{Kind, NumberOrText, OneOrMany, Reader};
 use super::shapes::{Motion, Part};
+use super::table::table;
 use super::tree::{Node, Value};
-use crate::diagnostic::Spanned;
+use super::write::Writer;
+use super::Vector;
+use crate::diagnostic::{Span, Spanned};
+use crate::setup::Resolver;
 
 table! {
     /// Something that smoke can be formed like: exactly one of image, text, images, film, mesh, vdb, shape and formula.
     pub struct Figure {
-        /// A picture or a drawing: PNG, JPEG, WebP, GIF, BMP, TIFF or SVG.
-        image: String,
-        /// Letters; \n begins a new line.
-        text: String,
-        /// Numbered pictures: "frame_####.png".
-        images: String,
-        /// An animated GIF, PNG or WebP.
-        film: String,
+        /// A picture or a drawing: a PNG, JPEG, WebP, GIF, BMP, TIFF or SVG file.
+        image: String [] (none ""),
+        /// Letters; `\\n` begins a new line.
+        text: String [] (none ""),
+        /// Numbered pictures: `"frame_####.png"`.
+        images: String [] (none ""),
+        /// An animated GIF, PNG or WebP file.
+        film: String [] (none ""),
         /// A triangle mesh (OBJ, PLY, STL, glTF), made as large as fits; 3D only.
-        mesh: String,
+        mesh: String [] (none ""),
         /// An OpenVDB file, made as large as fits; 3D only.
-        vdb: String,
+        vdb: String [] (none ""),
         /// A shape where its own coordinates say, as of objects.
-        shape: Part,
-        /// A density over position (x, y, z), time (t) and noise.
-        formula: NumberOrText,
-        /// Font of a text: a TTF or OTF file. Default: Noto Sans Bold.
-        font: String,
+        shape: Part [] (none ""),
+        /// A density over position (`x`, `y`, `z`), time (`t`) and noise.
+        formula: NumberOrText [] (none ""),
+        /// Font of a text: a TTF or OTF file.
+        font: String [] (none "Noto Sans Bold"),
         /// First and last number of `images`.
-        frames: Vec<Spanned<u64>>,
-        /// Pictures per second of `images`. Default: time.fps.
-        fps: f64,
-        /// When the first picture of `images` or `film` is shown, seconds. Default 0.
-        from: f64,
-        /// Whether `images` or `film` begin again at their end. Default false.
-        r#loop: bool,
-        /// Which grid of a `vdb` file. Default: density, else the first one.
-        grid: String,
-        /// What of a picture counts as drawn. Default "auto".
-        channel: Channel,
-        /// Takes what is not drawn instead. Default false.
-        invert: bool,
-        /// How a picture or a text fills its frame. Default "contain".
-        fit: Fit,
-        /// Share of the shorter side of the box that stays empty on all sides, 0 to 0.45. Default 0.1.
-        margin: f64,
-        /// Middle of the frame, metres. Default: the middle of the box.
-        center: Vec<Spanned<f64>>,
-        /// Width and height of the frame, metres; three lengths for a mesh or a volume. Default: the box without its margin.
-        size: Vec<Spanned<f64>>,
-        /// Degrees counter-clockwise; for a shape in 3D about x, y and z. Default 0.
-        rotation: OneOrMany<Spanned<f64>>,
-        /// How thick a picture or a text is in 3D, metres. Default 1/8 of the shortest side.
-        thickness: f64,
-        /// The axis along which it is seen in 3D. Default "z".
-        normal: FlatAxis,
-        /// How far a shape is moved from where it was built, metres. Default 0.
-        position: Vec<Spanned<f64>>,
-        /// How many times larger a shape is than it was built. Default 1.
-        scale: f64,
-        /// The point of a shape about which it turns and grows. Default: its middle.
-        pivot: Vec<Spanned<f64>>,
-        /// How a shape moves. Default: not at all.
-        motion: Motion,
+        frames: Vec<Spanned<u64>> [] (none ""),
+        /// Pictures per second of `images`.
+        fps: f64 ["1/s", Within(0.001, 10_000.0)] (none "`time.fps`"),
+        /// When the first picture of `images` or `film` is shown.
+        from: f64 ["s"] (none "0"),
+        /// Whether `images` or `film` begin again at their end.
+        r#loop: bool [] (none "false"),
+        /// Which grid of a `vdb` file.
+        grid: String [] (none "density, else the first one"),
+        /// What of a picture counts as drawn.
+        channel: Channel [] (none "`\"auto\"`"),
+        /// Takes what is not drawn instead.
+        invert: bool [] (none "false"),
+        /// How a picture or a text fills its frame: the largest size that fits, the smallest size that covers the frame, or exactly the frame.
+        fit: Fit [] (none "`\"contain\"`"),
+        /// Share of the shorter side of the box that stays empty on all sides.
+        margin: f64 [Within(0.0, 0.45)] (none "0.1"),
+        /// Middle of the frame.
+        center: Vector ["m"] (none "the middle of the box"),
+        /// Width and height of the frame; three lengths for a mesh or a volume.
+        size: Vec<Spanned<f64>> ["m"] (none "the box without its margin"),
+        /// Counter-clockwise; for a shape in 3D about x, y and z.
+        rotation: OneOrMany<Spanned<f64>> ["degrees"] (none "0"),
+        /// How thick a picture or a text is in 3D.
+        thickness: f64 ["m", Above(0.0)] (none "1/8 of the shortest side"),
+        /// The axis along which it is seen in 3D: from the right, from above, or from the front.
+        normal: FlatAxis [] (none "`\"z\"`"),
+        /// How far a shape is moved from where it was built.
+        position: Vector ["m"] (none "0"),
+        /// How many times larger a shape is than it was built.
+        scale: f64 [Above(0.0)] (none "1"),
+        /// The point of a shape about which it turns and grows.
+        pivot: Vector ["m"] (none "its middle"),
+        /// How a shape moves.
+        motion: Motion [] (none "not at all"),
     }
 
     /// What a smoke is to become, and when.
     pub struct Target {
-        /// Which smoke. Default: the only one.
-        substance: String,
-        /// When it is to be reached, seconds. Required.
-        time: f64,
-        /// What is to be reached. Required.
-        figure: Figure,
-        /// A factor on the smoke's `drive`. Default 1.
-        strength: f64,
-        /// How wide smoke and target are smoothed, metres: a number, [first, last], or "auto". Default "auto".
-        smoothing: Width,
-        /// How long the change from the target before takes, seconds. Default 0.2.
-        blend: f64,
+        /// Which smoke.
+        substance: String [] (none "the only one"),
+        /// When it is to be reached; then the next one begins. Later than the target before it.
+        time: f64 ["s", Above(0.0)] (required "4.0"),
+        /// What is to be reached.
+        figure: Figure [] (required "{ text = \"Hello\" }"),
+        /// A factor on the smoke's `drive`.
+        strength: f64 [AtLeast(0.0)] (1.0),
+        /// How wide smoke and target are smoothed: a number, `[first, last]`, or `"auto"`; wide is felt from afar, narrow forms details.
+        smoothing: Width ["m", AtLeast(0.0)] (none "`\"auto\"`"),
+        /// How long the change from the target before takes.
+        blend: f64 ["s", AtLeast(0.0)] (0.2),
     }
 
     /// How smoke is guided to its targets.
     pub struct Guide {
-        /// The part of the velocity that is lost per second: a number, keyframes [[time, value], ...], or "auto". Default "auto".
-        damping: Dial,
-        /// A factor on the widths of smoothing of all targets. Default 1.
-        softness: f64,
-        /// From this time on, in seconds, the smoke is let go. Default: never.
-        release: f64,
-        /// How long that takes, seconds. Default 1.
-        release_over: f64,
-        /// How slopes are limited in transport. Default "mc".
-        limiter: Limiter,
-        /// How often a step projects, 1 or 2. Default 2.
-        projections: u64,
+        /// The part of the velocity that is lost per second: lets the smoke settle.
+        damping: Dial ["1/s", AtLeast(0.0)] (none "`\"auto\"`"),
+        /// A factor on all smoothing: above 1 targets are felt more softly and from further away, below 1 more finely.
+        softness: f64 [Above(0.0)] (1.0),
+        /// From here on drive, damping and gathering fade to nothing: free smoke.
+        release: f64 ["s", AtLeast(0.0)] (none "never"),
+        /// How long that takes.
+        release_over: f64 ["s", Above(0.0)] (none "1"),
+        /// How slopes are limited in transport.
+        limiter: Limiter [] (Limiter::Mc),
+        /// Pressure solves per step; 1 is faster, 2 meets targets better.
+        projections: u32 [Within(1.0, 2.0)] (2),
     }
 }
 
@@ -104,12 +109,21 @@ table! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start(pub Box<Figure>);
 
-impl Read for Start {
+impl Kind for Start {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         Figure::read(node, reader).map(|figure| Start(Box::new(figure)))
     }
     fn schema() -> Json {
         json!({ "$ref": "#/properties/target/items/properties/figure" })
+    }
+    fn kind() -> String {
+        "figure".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        self.0.write(writer)
+    }
+    fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {
+        self.0.complete(span, path, resolver);
     }
 }
 
@@ -124,7 +138,7 @@ pub enum Dial {
     Keys(Vec<Spanned<Vec<Spanned<f64>>>>),
 }
 
-impl Read for Dial {
+impl Kind for Dial {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
             Value::Text(text) if text == "auto" => Some(Dial::Auto),
@@ -142,6 +156,23 @@ impl Read for Dial {
     fn schema() -> Json {
         json!({ "anyOf": [{ "const": "auto" }, { "type": "number" }, Vec::<Vec<f64>>::schema()] })
     }
+    fn kind() -> String {
+        "number or keyframes".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        match self {
+            Dial::Auto => "\"auto\"".to_owned(),
+            Dial::Number(value) => value.write(writer),
+            Dial::Keys(keys) => keys.write(writer),
+        }
+    }
+    fn numbers(&self, span: Span, visit: &mut dyn FnMut(f64, Span)) {
+        match self {
+            Dial::Auto => {}
+            Dial::Number(value) => visit(*value, span),
+            Dial::Keys(keys) => keys.iter().filter_map(|key| key.get(1)).for_each(|value| visit(value.value, value.span)),
+        }
+    }
 }
 
 /// How wide something is smoothed.
@@ -155,7 +186,7 @@ pub enum Width {
     Pair(Vec<Spanned<f64>>),
 }
 
-impl Read for Width {
+impl Kind for Width {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
             Value::Text(text) if text == "auto" => Some(Width::Auto),
@@ -170,5 +201,22 @@ impl Read for Width {
     }
     fn schema() -> Json {
         json!({ "anyOf": [{ "const": "auto" }, { "type": "number" }, Vec::<f64>::schema()] })
+    }
+    fn kind() -> String {
+        "number, or two".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        match self {
+            Width::Auto => "\"auto\"".to_owned(),
+            Width::Number(value) => value.write(writer),
+            Width::Pair(pair) => pair.write(writer),
+        }
+    }
+    fn numbers(&self, span: Span, visit: &mut dyn FnMut(f64, Span)) {
+        match self {
+            Width::Auto => {}
+            Width::Number(value) => visit(*value, span),
+            Width::Pair(pair) => pair.numbers(span, visit),
+        }
     }
 }

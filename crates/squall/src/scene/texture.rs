@@ -1,74 +1,76 @@
 //! What is painted on the fluid.
 
 use super::choices::Photo;
-use super::read::{Read, Reader, plain_key, read_keys, table};
-use super::tree::Node;
+use super::key::Matters::Look;
+use super::key::Range::{Above, Within};
+use super::table::table;
+use super::{Animated, Vector};
 use crate::diagnostic::Spanned;
 
 table! {
     /// A pattern that the fluid carries along: exactly one of noise, lines, image and pattern.
     pub struct Texture {
-        /// Seconds after which the fluid forgets what was painted on it. Default 4.
-        period: f64,
-        /// Clouds.
-        noise: TextureNoise,
-        /// Lines, or in 3D sheets, side by side.
-        lines: TextureLines,
-        /// A picture: PNG, JPEG, WebP, GIF, BMP, TIFF or SVG.
-        image: String,
-        /// A pattern drawn by Squall.
-        pattern: Photo,
-        /// Width and height of `image` or `pattern`, metres: then it repeats. Default: the box; patterns are square.
-        size: Vec<Spanned<f64>>,
-        /// How much of it is seen in substances: 0 nothing, 1 all of it. Default 0.7.
-        strength: f64,
-        /// Whether the contrast that blending takes is given back. Default: true for noise and lines.
-        contrast: bool,
-        /// How many times finer than the grid 3D pictures and volumes are made, 1 to 4. Default 2.
-        refine: u64,
+        /// After how many seconds the fluid forgets what was painted on it, and takes it up anew. Three paintings do so by turns and blend, so that nothing jumps. Longer than the run: it never forgets.
+        period: f64 ["s", Above(0.0)] (4.0),
+        /// Clouds, `{}` at least.
+        noise: TextureNoise [Look] (none ""),
+        /// Lines, or in 3D sheets, side by side, `{}` at least.
+        lines: TextureLines [Look] (none ""),
+        /// A PNG, JPEG, WebP, GIF, BMP, TIFF or SVG file in the folder of the scene; what is transparent is white.
+        image: String [Look] (none ""),
+        /// A pattern drawn by Squall; inks are drops of ink, as for marbled paper.
+        pattern: Photo [Look] (none ""),
+        /// Width and height of an `image` or `pattern`, which then repeats.
+        size: Vec<Spanned<f64>> ["m", Above(0.0), Look] (none "the box; patterns are square"),
+        /// How much of it is seen in substances: their density is multiplied by the pattern, whose mean is 1.
+        strength: f64 [Within(0.0, 1.0), Look] (0.7),
+        /// Whether the contrast that blending takes is given back.
+        contrast: bool [Look] (none "true for noise and lines"),
+        /// How many times finer than the grid 3D pictures and volumes are made.
+        refine: u32 [Within(1.0, 4.0), Look] (2),
     }
 
     /// Clouds.
     pub struct TextureNoise {
-        /// Size of the largest features, metres. Default: 1/12 of the longest side.
-        scale: f64,
-        /// How many sizes there are, each half of the one before. Default 4.
-        octaves: u64,
-        /// How strong each size is, as a part of the one before. Default 0.6.
-        gain: f64,
-        /// Another number makes other clouds. Default: the seed of the scene.
-        seed: u64,
+        /// Size of the largest features.
+        scale: f64 ["m", Above(0.0)] (|r| r.longest() / 12.0; "1/12 of the longest side"),
+        /// How many sizes there are, each half of the one before.
+        octaves: u32 [Within(1.0, 8.0)] (4),
+        /// How strong each size is, as a part of the one before.
+        gain: f64 [Within(0.0, 1.0)] (0.6),
+        /// Another number makes other clouds.
+        seed: u64 [] (|r| r.seed; "that of the scene"),
     }
 
     /// Lines, or in 3D sheets, side by side.
     pub struct TextureLines {
-        /// From one line to the next, metres. Default: 1/24 of the longest side.
-        spacing: f64,
-        /// The direction from one line to the next. Default: along x.
-        direction: Vec<Spanned<f64>>,
-        /// How much they are bent, in spacings. Default 0.35.
-        warp: f64,
-        /// Another number bends them otherwise. Default: the seed of the scene.
-        seed: u64,
+        /// From one line to the next.
+        spacing: f64 ["m", Above(0.0)] (|r| r.longest() / 24.0; "1/24 of the longest side"),
+        /// The direction from one line to the next.
+        direction: Vector [] (|r| r.along_x(); "along x"),
+        /// How much they are bent, in spacings.
+        warp: f64 [Within(0.0, 5.0)] (0.35),
+        /// Another number bends them otherwise.
+        seed: u64 [] (|r| r.seed; "that of the scene"),
     }
 
     /// Moves rods along a path through the fluid, which they drag along.
     pub struct Stir {
-        /// Points that the path passes, smoothly. Required.
-        path: Vec<Spanned<Vec<Spanned<f64>>>>,
-        /// How fast, m/s. Default: the longest side in 2 seconds.
-        speed: f64,
-        /// When it is at each point, seconds after `from`: instead of `speed`.
-        times: Vec<Spanned<f64>>,
-        /// How thick the rod is, metres. Default: 1/40 of the longest side.
-        radius: f64,
-        /// How fast the fluid at the rod takes its velocity, 1/s. Default 30.
-        rate: f64,
-        /// Whether the path closes and is followed again and again. Default false.
-        r#loop: bool,
-        /// How many rods there are, side by side: more than one are a comb. Default 1.
-        rods: u64,
-        /// From one rod to the next, metres. Required if there are several.
-        apart: Vec<Spanned<f64>>,
+        /// Points that the rod passes, smoothly: two or more. In a periodic box the path may lead across the sides.
+        path: Vec<Spanned<Vector>> ["m"] (required "[[0.2, 0.5], [0.8, 0.5]]"),
+        /// How fast it moves.
+        speed: f64 ["m/s", Above(0.0)] (none "the longest side in 2 s"),
+        /// When it is at each point, in seconds after `from`; instead of `speed`.
+        times: Vec<Spanned<f64>> ["s"] (none "by `speed`"),
+        /// How thick the rod is.
+        radius: f64 ["m", Above(0.0)] (|r| r.longest() / 40.0; "1/40 of the longest side"),
+        /// How fast the fluid at the rod takes its velocity: 5 is a feather, 60 a spoon.
+        rate: Animated ["1/s", Above(0.0)] (Animated::constant(30.0)),
+        /// Whether it goes back to its first point and round again, until `to`. A path that ends a whole box away from where it began goes on from there.
+        r#loop: bool [] (false),
+        /// How many rods there are, side by side: more than one are a comb.
+        rods: u32 [Within(1.0, 100.0)] (1),
+        /// From one rod to the next; required if there are several.
+        apart: Vector ["m"] (|r| r.zeros(); "0"),
     }
 }

@@ -108,7 +108,7 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
 
 fn idle_substances(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
     let Some(typed) = &file.substance else { return };
-    for (name, _) in &typed.0 {
+    for (name, _) in typed.0.iter().filter(|(name, _)| name.is_typed()) {
         let Some(index) = setup.substances.iter().position(|s| s.name == name.value) else { continue };
         let substance = &setup.substances[index];
         let emitted = setup.sources.iter().any(|s| s.set.iter().chain(&s.rate).any(|(i, _)| *i == index));
@@ -145,7 +145,7 @@ fn useless_forces(setup: &Setup, file: &scene::SceneFile, problems: &mut Problem
     let typed = file.force.iter().flat_map(|list| &list.value);
     for (i, (force, typed)) in setup.forces.iter().zip(typed).enumerate() {
         if let ForceKind::Uniform(f) = &force.kind
-            && (0..f.len()).all(|a| f[a] == 0.0 || walled(a))
+            && (0..f.len()).all(|a| f[a].is(0.0) || walled(a))
         {
             problems
                 .warn(typed.span, format!("`force.{i}` moves nothing"), "the same everywhere, between walls")

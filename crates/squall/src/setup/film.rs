@@ -1,7 +1,8 @@
 //! How 3D pictures are taken.
 
-use super::ColorMap;
+use super::{ColorMap, Curve};
 pub use crate::scene::choices::Quality;
+pub use crate::scene::{AmbientValues as Ambient, GroundValues as Ground};
 
 /// How 3D pictures are taken.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,14 +18,52 @@ pub struct Film {
 /// Where pictures are taken from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Camera {
-    /// Where it is at some times; at least one.
-    pub keys: Vec<CameraKey>,
-    /// Seconds for a whole turn around the target; then there is one key.
+    /// Degrees around the vertical.
+    pub yaw: Curve,
+    /// Degrees above the horizon.
+    pub pitch: Curve,
+    /// Metres from the target; `None`: such that the whole box is seen.
+    pub distance: Option<Curve>,
+    /// Where it stands, instead of the three above.
+    pub position: Option<[Curve; 3]>,
+    /// What is in the middle of the picture.
+    pub target: [Curve; 3],
+    /// Angle between the bottom and the top of the picture, degrees.
+    pub fov: Curve,
+    /// Turned about its axis, degrees.
+    pub roll: Curve,
+    /// Where it is at some times, instead of all of the above; may be empty.
+    pub orbit: Vec<CameraKey>,
+    /// Seconds for a whole turn around the target; then there is no orbit.
     pub turntable: Option<f64>,
     /// Whether nothing shrinks with distance.
     pub orthographic: bool,
     /// The part of the picture left free on each side where a key has no distance.
     pub margin: f64,
+}
+
+impl Camera {
+    /// Where it is at a time, in seconds, if it is on no orbit.
+    pub fn key(&self, time: f64) -> CameraKey {
+        let target = self.target.each_ref().map(|curve| curve.at(time));
+        let mut key = CameraKey {
+            time,
+            yaw: self.yaw.at(time),
+            pitch: self.pitch.at(time),
+            distance: self.distance.as_ref().map(|curve| curve.at(time)),
+            target,
+            fov: self.fov.at(time),
+            roll: self.roll.at(time),
+        };
+        if let Some(position) = &self.position {
+            let [x, y, z]: [f64; 3] = std::array::from_fn(|a| position[a].at(time) - target[a]);
+            let distance = (x * x + y * y + z * z).sqrt().max(1e-9);
+            key.yaw = x.atan2(z).to_degrees();
+            key.pitch = (y / distance).clamp(-1.0, 1.0).asin().to_degrees();
+            key.distance = Some(distance);
+        }
+        key
+    }
 }
 
 /// Where the camera is at one time.
@@ -54,18 +93,18 @@ pub struct Light {
     /// sRGB.
     pub color: [u8; 3],
     /// 1 makes a white surface white.
-    pub strength: f64,
+    pub strength: Curve,
     /// Degrees of a sun, metres of a point.
-    pub size: f64,
+    pub size: Curve,
 }
 
 /// Where a light is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LightSource {
     /// Very far away in this direction.
-    Sun([f64; 3]),
+    Sun([Curve; 3]),
     /// At a place.
-    Point([f64; 3]),
+    Point([Curve; 3]),
 }
 
 /// What pictures look like.
@@ -76,7 +115,7 @@ pub struct Render {
     /// Rays per pixel.
     pub samples: u32,
     /// Optical depth of a metre of smoke of density 1.
-    pub thickness: f64,
+    pub thickness: Curve,
     /// Colour of the smoke, sRGB.
     pub color: [u8; 3],
     /// How heat glows.
@@ -85,12 +124,8 @@ pub struct Render {
     pub anisotropy: f64,
     /// How much light scattered several times lifts shadows.
     pub softness: f64,
-    /// Light from above, sRGB.
-    pub sky: [u8; 3],
-    /// Light from below, sRGB.
-    pub below: [u8; 3],
-    /// How much of the light from all around is kept from what is covered.
-    pub occlusion: f64,
+    /// Light from all around.
+    pub ambient: Ambient,
     /// A floor.
     pub ground: Option<Ground>,
     /// Whether there is no background.
@@ -105,26 +140,11 @@ pub struct Glow {
     /// Values at the cold and the hot end.
     pub range: [f64; 2],
     /// Light sent out per metre at the hot end.
-    pub strength: f64,
+    pub strength: Curve,
     /// The colours; `None`: those of a black body.
     pub colors: Option<ColorMap>,
     /// Kelvins of a black body at the cold and the hot end.
     pub kelvin: [f64; 2],
-}
-
-/// A horizontal floor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ground {
-    /// Metres.
-    pub height: f64,
-    /// sRGB.
-    pub color: [u8; 3],
-    /// 0 polished to 1 matt.
-    pub roughness: f64,
-    /// Distances between which it fades; `None`: by the size of what is shown.
-    pub fade: Option<[f64; 2]>,
-    /// Whether only its shadows are drawn.
-    pub only_shadow: bool,
 }
 
 /// Which volumes are written.

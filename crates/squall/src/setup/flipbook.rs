@@ -1,7 +1,5 @@
 //! How frames are packed into textures.
 
-use std::fmt::Write;
-
 use super::{Alpha, Green, Pass};
 
 /// How `squall flipbook` packs frames into textures.
@@ -41,59 +39,4 @@ pub struct Flipbook {
     pub looped: bool,
     /// Whether a GIF shows the textures as a game would.
     pub preview: bool,
-}
-
-impl Default for Flipbook {
-    fn default() -> Self {
-        Self {
-            columns: None,
-            rows: None,
-            count: None,
-            from: None,
-            every: None,
-            width: 128,
-            height: None,
-            padding: None,
-            mips: 2,
-            power_of_two: false,
-            alpha: Alpha::Straight,
-            maps: vec![Pass::Motion],
-            motion_bits: 8,
-            fit: true,
-            green: Green::Up,
-            looped: false,
-            preview: true,
-        }
-    }
-}
-
-impl Flipbook {
-    /// As a table of a scene; nothing if everything is as by default.
-    pub(super) fn to_toml(&self) -> String {
-        if *self == Self::default() {
-            return String::new();
-        }
-        let mut out = String::from("\n[flipbook]\n");
-        let counts = [
-            ("columns", self.columns),
-            ("rows", self.rows),
-            ("count", self.count),
-            ("from", self.from),
-            ("every", self.every),
-            ("padding", self.padding),
-        ];
-        for (key, value) in counts {
-            if let Some(value) = value {
-                let _ = writeln!(out, "{key} = {value}");
-            }
-        }
-        let size = self.height.map_or(self.width.to_string(), |height| format!("[{}, {height}]", self.width));
-        let maps = self.maps.iter().map(|map| format!("\"{}\"", map.word())).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(out, "size = {size}\nmips = {}\npower_of_two = {}", self.mips, self.power_of_two);
-        let _ = writeln!(out, "alpha = \"{}\"\nmaps = [{maps}]", self.alpha.word());
-        let _ = writeln!(out, "fit = {}", self.fit);
-        let _ = writeln!(out, "motion_bits = {}\ngreen = \"{}\"", self.motion_bits, self.green.word());
-        let _ = writeln!(out, "loop = {}\npreview = {}", self.looped, self.preview);
-        out
-    }
 }

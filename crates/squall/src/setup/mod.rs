@@ -6,21 +6,29 @@
 //! every substance that is named exists, and all expressions compile.
 
 mod check;
+pub mod curve;
 mod film;
 mod flipbook;
 mod resolve;
 mod shape;
 mod target;
 mod texture;
-mod write;
 
+use crate::assets::fingerprint;
 use crate::expr::Expr;
+use crate::diagnostic::{Span, Spanned};
+use crate::scene::{self, OneOrMany, SceneFile};
 pub use crate::scene::choices::{
     AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, Model, Movie, Pass, PictureMode, Solids, Splitting,
     Tracer,
 };
-pub use film::{Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
+use crate::scene::key::Matters;
+use crate::scene::write::Writer;
+pub use crate::scene::{SmokeValues as Smoke, SolverValues as Solver, ViewValues as View};
+pub use curve::Curve;
+pub use film::{Ambient, Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
 pub use flipbook::Flipbook;
+pub(crate) use resolve::Resolver;
 pub use shape::{Interpolation, Mesh, Motion, MotionKey, Object, Shape};
 pub use target::{
     Channel, Dial, EASED_DRIVE, EASED_GATHERING, Figure, FigureKind, File, Fit, FlatAxis, Frame, Guide, Guided, Ink,
@@ -71,29 +79,10 @@ pub struct Setup {
     pub film: Option<Film>,
     /// How frames are packed into textures.
     pub flipbook: Flipbook,
-}
-
-/// What smoke does.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Smoke {
-    /// Upward acceleration for each kelvin above the air, m/s^2.
-    pub rise: f64,
-    /// Downward acceleration for a density of 1, m/s^2.
-    pub fall: f64,
-    /// How fast smoke vanishes, 1/s.
-    pub fade: f64,
-    /// How it vanishes.
-    pub fade_law: FadeLaw,
-    /// How fast heat is lost, 1/s.
-    pub cooling: f64,
-    /// What is lost by radiation at 1000 K above the air, K/s.
-    pub radiation: f64,
-    /// Strength of vorticity confinement.
-    pub confinement: f64,
-    /// Velocity of the air around, m/s.
-    pub wind: Vec<f64>,
-    /// Cells of clean air kept around the smoke.
-    pub buffer: u32,
+    /// The scene as a file, with every default filled in.
+    file: SceneFile,
+    /// The files that it names, and fingerprints of what they hold.
+    files: Vec<(Matters, File)>,
 }
 
 /// The place of `density` among the substances of smoke.
@@ -211,15 +200,15 @@ pub struct Source {
     /// Width of its soft edge, metres.
     pub softness: f64,
     /// Values that substances are held at inside: `(index into Setup::substances, value)`, by index.
-    pub set: Vec<(usize, f64)>,
+    pub set: Vec<(usize, Curve)>,
     /// What each second adds to substances inside: `(index into Setup::substances, 1/s)`, by index.
-    pub rate: Vec<(usize, f64)>,
+    pub rate: Vec<(usize, Curve)>,
     /// The velocity (m/s) that fluid inside is pushed to; `None` leaves it alone.
-    pub velocity: Option<Vec<f64>>,
+    pub velocity: Option<Vec<Curve>>,
     /// How fast all substances vanish inside, 1/s.
-    pub sink: f64,
+    pub sink: Curve,
     /// How much fluid appears inside, per volume and second.
-    pub expansion: f64,
+    pub expansion: Curve,
     /// How much smooth noise modulates the emission, 0 to 1.
     pub noise: f64,
     /// When it is on.
@@ -254,34 +243,34 @@ pub enum ForceKind {
         /// Index into [`Setup::substances`].
         substance: usize,
         /// m/s^2 per unit of the substance; negative sinks.
-        strength: f64,
+        strength: Curve,
         /// The value at which nothing rises.
-        ambient: f64,
+        ambient: Curve,
     },
     /// The same acceleration everywhere, m/s^2.
-    Uniform(Vec<f64>),
+    Uniform(Vec<Curve>),
     /// Draws the fluid towards a velocity: `rate * (velocity - u)`.
     Wind {
         /// m/s.
-        velocity: Vec<f64>,
+        velocity: Vec<Curve>,
         /// 1/s.
-        rate: f64,
+        rate: Curve,
     },
     /// Turns the fluid about an axis: acceleration `strength * exp(-(r/radius)^2 / 2)` along the circles.
     Vortex {
         /// A point of the axis.
-        center: Vec<f64>,
+        center: Vec<Curve>,
         /// Direction of the axis, of length 1; empty in 2D, where it is the viewer's. Counter-clockwise about it.
         axis: Vec<f64>,
         /// How wide, metres.
-        radius: f64,
+        radius: Curve,
         /// m/s^2.
-        strength: f64,
+        strength: Curve,
     },
     /// Smooth divergence-free noise.
     Noise {
         /// RMS acceleration, m/s^2 (per unit of the substance, if there is one).
-        strength: f64,
+        strength: Curve,
         /// Size of its features, metres.
         scale: f64,
         /// How fast it changes, 1/s: after `1/speed` seconds it is another noise.
@@ -292,11 +281,11 @@ pub enum ForceKind {
     /// Pushes away from a point (negative: towards it): `strength * exp(-(r/radius)^2 / 2)`.
     Radial {
         /// The point.
-        center: Vec<f64>,
+        center: Vec<Curve>,
         /// How wide, metres.
-        radius: f64,
+        radius: Curve,
         /// m/s^2.
-        strength: f64,
+        strength: Curve,
     },
     /// Rods that follow a path and drag the fluid along.
     Stir {
@@ -309,7 +298,7 @@ pub enum ForceKind {
         /// How thick they are, metres.
         radius: f64,
         /// How fast the fluid takes their velocity, 1/s.
-        rate: f64,
+        rate: Curve,
         /// How many.
         rods: u32,
         /// From one to the next, metres.
@@ -317,31 +306,6 @@ pub enum ForceKind {
     },
     /// Acceleration (m/s^2) by one formula per axis, over position, time and all fields.
     Expression(Vec<Formula>),
-}
-
-/// How the fluid is computed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Solver {
-    /// How values are carried along.
-    pub advection: Advection,
-    /// How the step is split.
-    pub splitting: Splitting,
-    /// Which velocity carries.
-    pub advect_with: AdvectWith,
-    /// How paths are traced.
-    pub tracer: Tracer,
-    /// How diffusion is stepped.
-    pub diffusion: Diffusion,
-    /// Strength of the checkerboard filter; `None` leaves it to the model, which knows its advection scheme.
-    pub filter: Option<f64>,
-    /// Most cells that fluid may cross in one step.
-    pub cfl: f64,
-    /// Longest step, seconds; infinite if only frames and `cfl` limit it.
-    pub max_dt: f64,
-    /// Fewest steps in a frame.
-    pub steps_per_frame: u32,
-    /// How solids enter the grid.
-    pub solids: Solids,
 }
 
 /// Frames and their rate. Frame `k` shows the time `k / fps`; frames 1 to `frames` are written.
@@ -409,13 +373,13 @@ pub struct Picture {
     /// sRGB at the top and at the bottom.
     pub background: [[u8; 3]; 2],
     /// Strength of the shading that makes 2D fields look raised; 0 is flat.
-    pub relief: f64,
+    pub relief: Curve,
     /// Brightness multiplier.
-    pub exposure: f64,
+    pub exposure: Curve,
     /// Multiplier of how much a substance hides or glows.
-    pub opacity: f64,
+    pub opacity: Curve,
     /// Values are raised to `1 / gamma` before they are coloured.
-    pub gamma: f64,
+    pub gamma: Curve,
     /// Whether 2D pictures have no background.
     pub transparent: bool,
     /// Where a 3D scene is seen from.
@@ -448,16 +412,90 @@ pub enum ColorMap {
     Ramp(Vec<[u8; 3]>),
 }
 
-/// Where a 3D scene is seen from, in degrees.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct View {
-    /// Around the vertical.
-    pub yaw: f64,
-    /// From above.
-    pub pitch: f64,
-}
-
 impl Setup {
+    /// The scene with every default filled in: read back, it is this setup again.
+    pub fn to_toml(&self) -> String {
+        self.written(Matters::Run)
+    }
+
+    /// A fingerprint of everything that affects the simulation or the pictures. The number of frames, the movie and the
+    /// interval between checkpoints do not: a run may be made longer and resumed.
+    pub fn hash(&self) -> u64 {
+        fingerprint(self.written(Matters::Look).as_bytes())
+    }
+
+    /// A fingerprint of what affects the simulation alone: a run may be resumed with other colours.
+    pub fn physics_hash(&self) -> u64 {
+        fingerprint(self.written(Matters::Physics).as_bytes())
+    }
+
+    /// What matters to something, and fingerprints of the files that it names.
+    fn written(&self, matters: Matters) -> String {
+        let mut text = self.file.to_toml(&Writer { model: Some(self.model), matters });
+        for (_, file) in self.files.iter().filter(|(to, _)| *to <= matters) {
+            text += &format!("# {:?} holds {:016x}\n", file.name, file.fingerprint);
+        }
+        if let (Some(looped), true) = (&self.time.looped, matters < Matters::Run) {
+            // Frames before a loop are a part of the simulation.
+            text += &format!("# a loop after {} frames\n", looped.start);
+        }
+        text
+    }
+
+    /// The same setup without a movie at the end.
+    pub fn without_movie(mut self) -> Self {
+        self.output.movie = Movie::None;
+        self.tell_output();
+        self
+    }
+
+    /// Writes into the file what was changed in output, pictures, flipbook and length.
+    pub(crate) fn tell_output(&mut self) {
+        fn tell<T>(slot: &mut Option<Spanned<T>>, value: T) {
+            *slot = Some(Spanned { value, span: Span::DEFAULT });
+        }
+        fn list<T>(values: impl IntoIterator<Item = T>) -> Vec<Spanned<T>> {
+            values.into_iter().map(|value| Spanned { value, span: Span::DEFAULT }).collect()
+        }
+        let (o, f) = (&self.output, &self.flipbook);
+        if let Some(Spanned { value: file, .. }) = &mut self.file.output {
+            tell(&mut file.width, o.width);
+            tell(&mut file.height, o.height);
+            tell(&mut file.bits, o.bits);
+            tell(&mut file.exr, o.exr);
+            tell(&mut file.movie, o.movie);
+            tell(&mut file.fields, list(o.fields.clone()));
+            tell(&mut file.passes, list(o.passes.clone()));
+            if o.vdb.is_none() {
+                tell(&mut file.vdb, scene::Vdb::None);
+            }
+        }
+        if let Some(Spanned { value: file, .. }) = &mut self.file.picture {
+            tell(&mut file.transparent, self.picture.transparent);
+        }
+        if let (Some(Spanned { value: file, .. }), Some(film)) = (&mut self.file.render, &self.film) {
+            tell(&mut file.transparent, film.render.transparent);
+            if film.render.ground.is_none() {
+                file.ground = None;
+            }
+        }
+        if let Some(Spanned { value: file, .. }) = &mut self.file.flipbook {
+            let number = |value: Option<u32>| value.map(|value| Spanned { value, span: Span::DEFAULT });
+            (file.columns, file.rows, file.count) = (number(f.columns), number(f.rows), number(f.count));
+            (file.from, file.every, file.padding) = (number(f.from), number(f.every), number(f.padding));
+            let width = Spanned { value: f.width, span: Span::DEFAULT };
+            let size = match f.height {
+                Some(height) => OneOrMany::Many(list([f.width, height])),
+                None => OneOrMany::One(width),
+            };
+            tell(&mut file.size, size);
+            tell(&mut file.maps, list(f.maps.clone()));
+        }
+        if let (Some(Spanned { value: file, .. }), None) = (&mut self.file.time, &self.time.looped) {
+            tell(&mut file.frames, self.time.frames);
+        }
+    }
+
     /// How many axes: 2 or 3.
     pub fn dimensions(&self) -> usize {
         self.grid.cells.len()
@@ -524,8 +562,14 @@ impl Setup {
         });
         let fades = self.substances.iter().any(|s| s.dissipation > 0.0)
             || self.smoke.as_ref().is_some_and(|s| s.fade > 0.0)
-            || self.sources.iter().any(|s| s.sink > 0.0);
+            || self.sources.iter().any(|s| !s.sink.is(0.0));
         leaves || fades
+    }
+}
+
+impl std::fmt::Display for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.to_toml())
     }
 }
 

@@ -4,8 +4,13 @@ use squall_core::layout::tile_width;
 
 use super::*;
 use crate::assets::Assets;
-use crate::diagnostic::{Problem, Problems, SceneError, Span, Spanned, did_you_mean, nearest};
-use crate::scene::{self, NumberOrText, OneOrMany, PlainSide, Scene, SubstanceEnds, tree::inside_text};
+use crate::diagnostic::{Problem, Problems, SceneError, Span, Spanned, did_you_mean, nearest, typed};
+use crate::scene::key::Key;
+use crate::scene::kind::{Kind, Plain};
+use crate::scene::{
+    self, Animated, AnimatedAngles, AnimatedVector, MAX_PIXELS, NumberOrText, OneOrMany, PlainSide, Scene, SceneFile,
+    SubstanceEnds, Vector, entries, tree::inside_text,
+};
 
 /// Names that mean something already, besides functions and constants.
 const RESERVED: &[&str] = &[
@@ -39,59 +44,38 @@ const PALETTE: [[u8; 3]; 6] = [
     [0xb2, 0x8d, 0xff],
 ];
 const MAX_SUBSTANCES: usize = 16;
-const MAX_PIXELS: u64 = 16_384;
-const MAX_FRAMES: u64 = 1_000_000;
-
-type Vector = Option<Spanned<Vec<Spanned<f64>>>>;
-/// Stands for a default where there is none; never seen, since an error was reported.
-const REQUIRED: f64 = f64::NAN;
-
-type Number = Option<Spanned<f64>>;
 
 impl Setup {
     pub(crate) fn resolve(scene: &Scene) -> Result<(Setup, Vec<Problem>), SceneError> {
-        let file = &scene.file;
-        let assets = &scene.assets;
-        let mut r = Resolver { problems: Problems::new(&scene.sources), assets, d: 2, names: Vec::new(), fps: 30.0 };
-        let model = file.model.as_deref().copied().unwrap_or(Model::StableFluids);
-        let Some(grid) = r.grid(file, model) else {
-            return Err(r.problems.into_result().expect_err("a missing grid is reported"));
+        let mut file = scene.file.clone();
+        let mut r = Resolver::new(scene);
+        let Some(grid) = r.grid(&mut file) else {
+            return Err(r.problems.into_result().expect_err("whoever gives no grid has said why"));
         };
-        r.substance_names(file, model);
+        r.know(&file, grid);
+        r.substance_names(&mut file);
+        r.film = r.wants_film(&file);
+        file.complete(Span::DEFAULT, "", &mut r);
 
-        let default = scene::Fluid::default();
-        let fluid = file.fluid.as_deref().unwrap_or(&default);
-        if model == Model::TargetSmoke {
-            r.not_in(model, &fluid.viscosity, "fluid.viscosity");
-        }
-        let noise_scale = r.positive(&fluid.noise_scale, grid.longest() / 8.0, "fluid.noise_scale");
-        let fluid = Fluid {
-            viscosity: r.not_negative(&fluid.viscosity, 0.0, "fluid.viscosity"),
-            velocity: match &fluid.velocity {
-                Some(v) => r.formulas(v, "fluid.velocity", Known::Start),
-                None => vec![Formula::Number(0.0); r.d],
-            },
-            noise_scale,
-        };
-        let time = r.time(file);
-        r.fps = time.fps;
-        let smoke = r.smoke(file, model, &grid);
-        let objects = r.objects(file, model);
-        let sources = r.sources(file, &grid, model, &objects);
-        let substances = r.substances(file, &grid, model, &sources);
-        let forces = r.forces(file, noise_scale, &grid);
-        let seed = file.seed.as_deref().copied().unwrap_or(1);
-        let texture = r.texture(file, &grid, seed);
-        let solver = r.solver(file, model);
-        let film = r.wants_film(file, model, &grid);
-        let output = r.output(file, &grid, model, film);
-        let picture = r.picture(file, model, &substances, &sources, film);
-        let film = film.then(|| r.film(file, &grid, &picture, &substances, &sources));
-        let flipbook = r.flipbook(file);
+        let grid = r.grid.clone();
+        let time = r.time(&file);
+        let fluid = r.fluid(&file);
+        let smoke = (r.model == Model::Smoke).then(|| file.smoke().plain());
+        r.cubes(&file);
+        let objects = r.objects(&file);
+        let sources = r.sources(&file, &objects);
+        let substances = r.substances(&mut file, &sources);
+        let forces = r.forces(&file);
+        let texture = r.texture(&mut file);
+        let solver = file.solver().plain();
+        let output = r.output(&mut file);
+        let picture = r.picture(&mut file, &substances, &sources);
+        let film = r.film.then(|| r.film(&mut file, &picture, &substances, &sources));
+        let flipbook = r.flipbook(&file);
         let mut setup = Setup {
             description: file.description.as_deref().cloned().unwrap_or_default(),
-            model,
-            seed,
+            model: r.model,
+            seed: r.seed,
             grid,
             fluid,
             smoke,
@@ -107,12 +91,15 @@ impl Setup {
             picture,
             film,
             flipbook,
+            file: SceneFile::default(),
+            files: Vec::new(),
         };
-        r.looped(file, &mut setup);
-        setup.guide = r.guide(file, &setup);
-        r.check_passes(file, &setup);
-        super::check::check(&setup, file, &mut r.problems);
-        let budget = super::check::budget(&setup, file, &scene.sources);
+        r.looped(&mut file, &mut setup);
+        setup.guide = r.guide(&mut file, &setup);
+        r.check_passes(&file, &setup);
+        super::check::check(&setup, &file, &mut r.problems);
+        let budget = super::check::budget(&setup, &file, &scene.sources);
+        (setup.file, setup.files) = (file, std::mem::take(&mut r.files));
         let warnings = r.problems.into_result()?;
         match budget {
             Some(problem) => Err(SceneError::Budget(problem)),
@@ -130,37 +117,204 @@ enum Known {
     Everything,
 }
 
-struct Resolver<'a> {
-    problems: Problems<'a>,
+/// What is known of a scene while it is completed and resolved.
+pub(crate) struct Resolver<'a> {
+    pub(crate) problems: Problems<'a>,
     /// The files that the scene may name.
     assets: &'a Assets,
+    /// Those that were read.
+    files: Vec<(Matters, File)>,
+    /// Whether what is read now matters to pictures only.
+    reads_looks: bool,
+    pub(crate) model: Model,
     /// How many axes.
-    d: usize,
+    pub(crate) d: usize,
+    grid: Grid,
     /// Names of the substances.
     names: Vec<String>,
+    pub(crate) seed: u64,
     /// Frames per second.
-    fps: f64,
+    pub(crate) fps: f64,
+    /// Seconds to the last frame.
+    duration: f64,
+    pub(crate) is_loop: bool,
+    /// Whether pictures are taken by a camera.
+    pub(crate) film: bool,
+    pub(crate) noise_scale: f64,
 }
 
-impl Resolver<'_> {
-    fn grid(&mut self, file: &scene::SceneFile, model: Model) -> Option<Grid> {
+/// Gives a key the value that was chosen for it, if it has none.
+fn fill<T: Clone>(slot: &mut Option<Spanned<T>>, value: impl FnOnce() -> T) -> T {
+    slot.get_or_insert_with(|| Spanned { value: value(), span: Span::DEFAULT }).value.clone()
+}
+
+/// Gives a key another value than it had.
+fn replace<T>(slot: &mut Option<Spanned<T>>, value: T) {
+    let span = slot.as_ref().map_or(Span::DEFAULT, |old| old.span);
+    *slot = Some(Spanned { value, span });
+}
+
+impl<'a> Resolver<'a> {
+    fn new(scene: &'a Scene) -> Self {
+        Resolver {
+            problems: Problems::new(&scene.sources),
+            assets: &scene.assets,
+            files: Vec::new(),
+            reads_looks: false,
+            model: scene.file.model.as_deref().copied().unwrap_or(Model::StableFluids),
+            d: 2,
+            grid: Grid { cells: vec![1; 2], size: vec![1.0; 2], origin: vec![0.0; 2], axes: vec![Axis::Periodic; 2] },
+            names: Vec::new(),
+            seed: scene.file.seed.as_deref().copied().unwrap_or(1),
+            fps: 30.0,
+            duration: 0.0,
+            is_loop: false,
+            film: false,
+            noise_scale: 1.0,
+        }
+    }
+
+    /// What defaults depend on.
+    fn know(&mut self, file: &SceneFile, grid: Grid) {
+        self.grid = grid;
+        if let Some(time) = &file.time {
+            self.fps = time.fps.as_deref().copied().unwrap_or(self.fps);
+            self.is_loop = time.r#loop.is_some();
+        }
+        let frames = file.time.as_ref().and_then(|t| t.frames.as_deref().copied()).unwrap_or(90);
+        self.duration = f64::from(frames) / self.fps;
+        let noise_scale = file.fluid.as_ref().and_then(|f| f.noise_scale.as_deref().copied());
+        self.noise_scale = noise_scale.unwrap_or(self.longest() / 8.0);
+    }
+
+    /// The longest side of the box, metres.
+    pub(crate) fn longest(&self) -> f64 {
+        self.grid.longest()
+    }
+
+    /// The shortest side of a cell, metres.
+    pub(crate) fn cell(&self) -> f64 {
+        self.grid.spacing().into_iter().fold(f64::INFINITY, f64::min)
+    }
+
+    /// Height of the bottom of the box, metres.
+    pub(crate) fn bottom(&self) -> f64 {
+        self.grid.origin[1]
+    }
+
+    /// The middle of the box.
+    pub(crate) fn middle(&self) -> AnimatedVector {
+        let middle: Vec<f64> = (0..self.d).map(|a| self.grid.origin[a] + 0.5 * self.grid.size[a]).collect();
+        AnimatedVector::constant(&middle)
+    }
+
+    /// A zero for each axis.
+    pub(crate) fn zeros(&self) -> Vector {
+        Vector::of(&vec![0.0; self.d])
+    }
+
+    /// A zero for each axis, at all times.
+    pub(crate) fn still(&self) -> AnimatedVector {
+        AnimatedVector::constant(&vec![0.0; self.d])
+    }
+
+    /// Not turned.
+    pub(crate) fn no_turn(&self) -> AnimatedAngles {
+        AnimatedAngles::none(self.d == 2)
+    }
+
+    /// The direction of x.
+    pub(crate) fn along_x(&self) -> Vector {
+        let axes: Vec<f64> = (0..self.d).map(|a| if a == 0 { 1.0 } else { 0.0 }).collect();
+        Vector::of(&axes)
+    }
+
+    /// A zero for each axis, as formulas.
+    pub(crate) fn zero_formulas(&self) -> Vec<Spanned<NumberOrText>> {
+        vec![Spanned { value: NumberOrText::Number(0.0), span: Span::DEFAULT }; self.d]
+    }
+
+    /// Target smoke is advected in flux form, by less than a cell.
+    pub(crate) fn usual_cfl(&self) -> f64 {
+        if self.model == Model::TargetSmoke { 0.8 } else { 2.0 }
+    }
+
+    /// Refuses a key that was typed and that the model does not have.
+    pub(crate) fn has_key(&mut self, key: &Key, path: &str, span: Span) {
+        if key.is_for(self.model) || span == Span::DEFAULT {
+            return;
+        }
+        let models: Vec<String> = key.models.iter().map(|model| format!("\"{}\"", model.word())).collect();
+        let message = format!("`{path}` needs the model {}", models.join(" or "));
+        let help = format!("leave it out, or write model = {} above the first [table]", models[0]);
+        self.problems.error(span, message, "not in this model").help(help);
+    }
+
+    /// Whether a vector has one entry per axis; says so if not.
+    pub(crate) fn has_length(&mut self, got: usize, span: Span, key: &str) -> bool {
+        if got == self.d {
+            return true;
+        }
+        let message = format!("`{key}` has {}, but the scene is {}D", entries(got), self.d);
+        let help =
+            format!("`grid.cells` has {} entries, so every position and velocity has {} as well", self.d, self.d);
+        self.problems.error(span, message, format!("expected {} entries", self.d)).help(help);
+        false
+    }
+
+    /// Says that angles do not suit the number of axes.
+    pub(crate) fn wrong_angles(&mut self, angles: &[f64], span: Span, key: &str) {
+        let about_z = match *angles {
+            [0.0, 0.0, z] | [z] => Some(z),
+            _ => None,
+        };
+        let (wanted, example, meaning) = match self.d {
+            2 => ("one number in 2D", format!("{:?}", about_z.unwrap_or(90.0)), "counter-clockwise, in degrees"),
+            _ => {
+                let example = about_z.map_or("[0.0, 90.0, 0.0]".to_owned(), |z| format!("[0.0, 0.0, {z:?}]"));
+                ("three numbers in 3D", example, "about x, y and z, in degrees")
+            }
+        };
+        self.problems
+            .error(span, format!("`{key}` must be {wanted}"), "degrees")
+            .help(format!("for example {example}: {meaning}"));
+    }
+
+    fn fluid(&mut self, file: &SceneFile) -> Fluid {
+        let fluid = file.fluid();
+        let velocity = self.formulas(
+            fluid.velocity(),
+            fluid.velocity.as_ref().map_or(Span::DEFAULT, |v| v.span),
+            "fluid.velocity",
+            Known::Start,
+        );
+        Fluid { viscosity: *fluid.viscosity(), velocity, noise_scale: *fluid.noise_scale() }
+    }
+
+    fn cubes(&mut self, file: &SceneFile) {
+        if self.model != Model::Smoke || self.grid.has_cubes() {
+            return;
+        }
+        let size = file.grid.as_ref().and_then(|g| g.size.as_ref()).map(|s| s.span);
+        let h = self.grid.spacing();
+        let fits: Vec<f64> = self.grid.cells.iter().map(|&n| n as f64 * h[0]).collect();
+        self.problems
+            .error(size, format!("cells of smoke must be cubes, but are {h:?} m"), "not in proportion to `cells`")
+            .help(format!("with these `cells`, size = {fits:?} makes cubes; without `size` they are cubes as well"));
+    }
+
+    fn grid(&mut self, file: &mut SceneFile) -> Option<Grid> {
         let example = "for example cells = [128, 192] for a 2D scene, or [64, 96, 64] for a 3D one";
-        let Some(grid) = &file.grid else {
-            self.problems
-                .error(None, "the scene has no `[grid]`", "")
-                .help(format!("add [grid] with the number of cells, {example}"));
-            return None;
-        };
-        let Some(cells) = &grid.cells else {
-            self.problems.error(grid.span, "`grid.cells` is missing", "cells belong here").help(example);
-            return None;
-        };
+        // A scene without it was refused when it was read.
+        let grid = file.grid.as_mut()?;
+        let cells = grid.value.cells.as_ref()?;
         if !(2..=3).contains(&cells.len()) {
             let message = format!("`grid.cells` has {}; a box has 2 axes or 3", entries(cells.len()));
             self.problems.error(cells.span, message, "2 entries or 3").help(example);
             return None;
         }
         self.d = cells.len();
+        let before = self.problems.errors.len();
         for n in &cells.value {
             if n.value == 0 {
                 self.problems.error(n.span, "`grid.cells` has an axis without cells", "at least 1").help(example);
@@ -171,35 +325,41 @@ impl Resolver<'_> {
                     .help(format!("a box has at most {MAX_CELLS} cells in all"));
             }
         }
-        let counts: Vec<usize> = cells.iter().map(|n| n.value.clamp(1, MAX_CELLS) as usize).collect();
-        let size = match &grid.size {
-            Some(size) => {
-                for length in size.iter().filter(|l| !(1e-9..=1e9).contains(&l.value)) {
-                    let message = format!("`grid.size` cannot be {}", length.value);
-                    self.problems
-                        .error(length.span, message, "metres, above zero")
-                        .help("lengths lie between 1e-9 and 1e9 metres");
-                }
-                self.vector(&grid.size, "grid.size")
+        if self.problems.errors.len() > before {
+            return None;
+        }
+        let counts: Vec<usize> = cells.iter().map(|n| n.value as usize).collect();
+        for length in grid.value.size.iter().flat_map(|size| size.iter()).filter(|l| !(1e-9..=1e9).contains(&l.value)) {
+            let message = format!("`grid.size` cannot be {}", length.value);
+            self.problems
+                .error(length.span, message, "metres, above zero")
+                .help("lengths lie between 1e-9 and 1e9 metres");
+        }
+        let natural: Vec<f64> = counts.iter().map(|&n| n as f64 / counts[0] as f64).collect();
+        let zeros = self.zeros();
+        for (slot, key, default) in
+            [(&mut grid.value.size, "grid.size", Vector::of(&natural)), (&mut grid.value.origin, "grid.origin", zeros)]
+        {
+            if slot.as_ref().is_some_and(|typed| !self.has_length(typed.len(), typed.span, key)) {
+                *slot = None;
             }
-            None => counts.iter().map(|&n| n as f64 / counts[0] as f64).collect(),
-        };
-        let origin = self.vector(&grid.origin, "grid.origin");
-        if model == Model::Smoke && file.boundary.is_none() {
+            fill(slot, || default);
+        }
+        let (size, origin) = (grid.value.size.as_ref()?.values(), grid.value.origin.as_ref()?.values());
+        if self.model == Model::Smoke && file.boundary.is_none() {
             return Some(Grid { cells: counts, size, origin, axes: vec![Axis::Unbounded; self.d] });
         }
         let default = scene::Boundary::default();
         let sides = file.boundary.as_deref().unwrap_or(&default);
-        let axes = [&sides.x, &sides.y, &sides.z];
+        let typed = [&sides.x, &sides.y, &sides.z];
         if let (2, Some(z)) = (self.d, &sides.z) {
             self.problems
                 .error(z.span, "`boundary.z` in a 2D scene", "there is no z axis")
                 .help("leave it out, or give `grid.cells` three entries");
         }
-        let typed = axes;
         let axes = (0..self.d).map(|a| self.axis(a, typed[a])).collect();
         let grid = Grid { cells: counts, size, origin, axes };
-        self.unbounded_sides(model, &grid, typed);
+        self.unbounded_sides(&grid, typed);
         Some(grid)
     }
 
@@ -230,7 +390,7 @@ impl Resolver<'_> {
     }
 
     /// What tiles ask of a grid that goes anywhere on some sides, but not on others.
-    fn unbounded_sides(&mut self, model: Model, grid: &Grid, typed: [&Option<Spanned<scene::AxisEnds>>; 3]) {
+    fn unbounded_sides(&mut self, grid: &Grid, typed: [&Option<Spanned<scene::AxisEnds>>; 3]) {
         if !grid.is_unbounded() {
             return;
         }
@@ -238,7 +398,7 @@ impl Resolver<'_> {
         for (a, axis) in grid.axes.iter().enumerate() {
             let (place, name) = (typed[a].as_ref().map(|ends| ends.span), AXES[a]);
             let [_, far] = grid.is_unbounded_at(a);
-            if model != Model::Smoke {
+            if self.model != Model::Smoke {
                 if !grid.is_unbounded_at(a).contains(&true) {
                     continue;
                 }
@@ -267,7 +427,7 @@ impl Resolver<'_> {
         let key = format!("boundary.{}.{end}", AXES[a]);
         match (&side.moving, &side.inflow) {
             (Some(moving), None) => {
-                let velocity = self.vector(&side.moving, &format!("{key}.moving"));
+                let velocity = self.side_velocity(moving, &format!("{key}.moving"));
                 if velocity[a] != 0.0 {
                     let place = moving.get(a).map_or(moving.span, |v| v.span);
                     let message = format!("the wall `{key}` cannot move along {}", AXES[a]);
@@ -276,7 +436,7 @@ impl Resolver<'_> {
                 }
                 Side::NoSlip(velocity)
             }
-            (None, Some(_)) => Side::Inflow(self.vector(&side.inflow, &format!("{key}.inflow"))),
+            (None, Some(inflow)) => Side::Inflow(self.side_velocity(inflow, &format!("{key}.inflow"))),
             (both, _) => {
                 let message = match both {
                     Some(_) => format!("`{key}` is both moving and inflow"),
@@ -290,11 +450,16 @@ impl Resolver<'_> {
         }
     }
 
-    fn substance_names(&mut self, file: &scene::SceneFile, model: Model) {
-        if model == Model::Smoke {
+    /// The velocity of a side. Its length is checked with all others.
+    fn side_velocity(&mut self, typed: &Spanned<Vector>, _key: &str) -> Vec<f64> {
+        if typed.len() == self.d { typed.values() } else { vec![0.0; self.d] }
+    }
+
+    fn substance_names(&mut self, file: &mut SceneFile) {
+        if self.model == Model::Smoke {
             self.names.extend(["density", "temperature"].map(str::to_owned));
         }
-        let Some(named) = &file.substance else { return };
+        let Some(named) = &file.substance else { return self.name_substances(file) };
         if named.0.len() > MAX_SUBSTANCES {
             let message = format!("{} substances are too many", named.0.len());
             self.problems
@@ -321,41 +486,59 @@ impl Resolver<'_> {
                 self.names.push(name.value.clone());
             }
         }
+        self.name_substances(file);
     }
 
-    fn substances(&mut self, file: &scene::SceneFile, grid: &Grid, model: Model, sources: &[Source]) -> Vec<Substance> {
-        let default = scene::Substance::default();
+    /// Gives every substance a table, in the order of their names.
+    fn name_substances(&mut self, file: &mut SceneFile) {
+        if self.names.is_empty() {
+            return;
+        }
+        let mut given = file.substance.take().map(|named| named.value.0).unwrap_or_default();
+        let tables = self.names.iter().map(|name| match given.iter().position(|(typed, _)| typed.value == *name) {
+            Some(index) => given.swap_remove(index),
+            None => {
+                let span = Span::DEFAULT;
+                (Spanned { value: name.clone(), span }, Spanned { value: scene::Substance::default(), span })
+            }
+        });
+        file.substance = Some(Spanned { value: scene::Named(tables.collect()), span: Span::DEFAULT });
+    }
+
+    fn substances(&mut self, file: &mut SceneFile, sources: &[Source]) -> Vec<Substance> {
         let mut substances = Vec::new();
-        for (index, name) in self.names.clone().into_iter().enumerate() {
-            let typed = file.substance.iter().flat_map(|named| &named.0).find(|(typed, _)| typed.value == name);
-            let s = typed.map_or(&default, |(_, s)| &s.value);
+        let tables = file.substance.iter_mut().flat_map(|named| &mut named.value.0);
+        for (index, (name, s)) in tables.enumerate() {
+            let (name, s) = (name.value.clone(), &mut s.value);
             let key = format!("substance.{name}");
-            let color = s.color.as_ref().map(|c| self.color(c));
             let initial = match &s.initial {
                 Some(initial) => self.formula(initial, &format!("{key}.initial"), Known::Start),
                 None => Formula::Number(0.0),
             };
             // A five-hundredth of what is brightest cannot be seen.
-            let held = sources.iter().flat_map(|s| &s.set).filter(|(i, _)| *i == index).map(|(_, v)| v.abs());
+            let held = sources.iter().flat_map(|s| &s.set).filter(|(i, _)| *i == index);
             let start = if let Formula::Number(value) = initial { value.abs() } else { 0.0 };
-            let largest = held.fold(start, f64::max);
+            let largest = held.map(|(_, value)| value.largest_abs(self.duration)).fold(start, f64::max);
+            let unbounded = self.grid.is_unbounded();
             let threshold = if largest > 0.0 { largest / 500.0 } else { 1e-3 };
+            let threshold = if unbounded { fill(&mut s.threshold, || threshold) } else { threshold };
             substances.push(Substance {
-                diffusion: self.not_negative(&s.diffusion, 0.0, &format!("{key}.diffusion")),
-                dissipation: self.not_negative(&s.dissipation, 0.0, &format!("{key}.dissipation")),
-                initial,
-                start: self.start(s, model, grid, &key),
-                boundary: self.substance_boundary(s, grid, &key),
-                color: color.unwrap_or(PALETTE[index % PALETTE.len()]),
+                diffusion: *s.diffusion(),
+                dissipation: *s.dissipation(),
+                start: self.start(s, &key),
+                boundary: self.substance_boundary(s, &key),
+                color: fill(&mut s.color, || scene::Color(PALETTE[index % PALETTE.len()])).0,
                 source: s.source.as_ref().map(|f| self.formula(f, &format!("{key}.source"), Known::Everything)),
-                threshold: self.positive(&s.threshold, threshold, &format!("{key}.threshold")),
+                threshold,
+                initial,
                 name,
             });
         }
         substances
     }
 
-    fn substance_boundary(&mut self, s: &scene::Substance, grid: &Grid, key: &str) -> Vec<[End; 2]> {
+    fn substance_boundary(&mut self, s: &scene::Substance, key: &str) -> Vec<[End; 2]> {
+        let grid = &self.grid.clone();
         let default = scene::SubstanceBoundary::default();
         let typed = s.boundary.as_deref().unwrap_or(&default);
         let typed = [&typed.x, &typed.y, &typed.z];
@@ -424,82 +607,38 @@ impl Resolver<'_> {
         index
     }
 
-    fn solver(&mut self, file: &scene::SceneFile, model: Model) -> Solver {
-        let default = scene::Solver::default();
-        let s = file.solver.as_deref().unwrap_or(&default);
-        if model == Model::StableFluids {
-            self.only_in_smoke(&s.solids, "solver.solids");
-        } else {
-            self.not_in(model, &s.advect_with, "solver.advect_with");
-            self.not_in(model, &s.diffusion, "solver.diffusion");
-            self.not_in(model, &s.filter, "solver.filter");
-        }
-        if model == Model::TargetSmoke {
-            self.not_in(model, &s.advection, "solver.advection");
-            self.not_in(model, &s.splitting, "solver.splitting");
-            self.not_in(model, &s.tracer, "solver.tracer");
-        }
-        // Target smoke is carried in flux form, by less than a cell.
-        let cfl = if model == Model::TargetSmoke { 0.8 } else { 2.0 };
-        Solver {
-            advection: s.advection.as_deref().copied().unwrap_or(Advection::MacCormack),
-            splitting: s.splitting.as_deref().copied().unwrap_or(Splitting::LaggedPressure),
-            advect_with: s.advect_with.as_deref().copied().unwrap_or(AdvectWith::Face),
-            tracer: s.tracer.as_deref().copied().unwrap_or(Tracer::Auto),
-            diffusion: s.diffusion.as_deref().copied().unwrap_or(Diffusion::Implicit),
-            filter: s.filter.as_ref().map(|_| self.between(&s.filter, 0.0, 1.0, REQUIRED, "solver.filter")),
-            cfl: self.between(&s.cfl, 0.01, 1000.0, cfl, "solver.cfl"),
-            max_dt: self.positive(&s.max_dt, f64::INFINITY, "solver.max_dt"),
-            steps_per_frame: self.count(&s.steps_per_frame, 1, 1000, 1, "solver.steps_per_frame"),
-            solids: s.solids.as_deref().copied().unwrap_or(Solids::CutCells),
-        }
-    }
-
-    fn time(&mut self, file: &scene::SceneFile) -> Time {
-        let default = scene::Time::default();
-        let t = file.time.as_deref().unwrap_or(&default);
-        let include_start = t.include_start.as_deref().copied().unwrap_or(false);
-        if let (Some(given), Some(_), true) = (&t.include_start, &t.r#loop, include_start) {
+    fn time(&mut self, file: &SceneFile) -> Time {
+        let t = file.time();
+        if let (Some(given), Some(_), true) = (&t.include_start, &t.r#loop, *t.include_start()) {
             self.problems
                 .error(given.span, "a loop has no frame 0: its last frame comes before its first", "not here")
                 .help("leave out `time.include_start` or `time.loop`");
         }
-        Time {
-            fps: self.between(&t.fps, 0.001, 10_000.0, 30.0, "time.fps"),
-            frames: self.count(&t.frames, 1, MAX_FRAMES, 90, "time.frames"),
-            include_start,
-            looped: None,
-        }
+        Time { fps: *t.fps(), frames: *t.frames(), include_start: *t.include_start(), looped: None }
     }
 
     /// The loop that the run becomes, if it does: then frames are its frames.
-    fn looped(&mut self, file: &scene::SceneFile, setup: &mut Setup) {
-        let default = scene::LoopTable::default();
-        let typed = file.time.as_deref().and_then(|t| t.r#loop.as_ref());
-        let (frames, table) = match typed.map(|l| &l.value) {
-            None => return,
-            Some(scene::Loop::Frames(frames)) => (Some(frames.clone()), &default),
-            Some(scene::Loop::Table(table)) => (table.frames.clone(), &**table),
-        };
-        if frames.is_none() {
-            self.problems
-                .error(typed.map(|l| l.span), "`time.loop` does not say how many frames", "of what length?")
-                .help("for example loop = { frames = 64 }");
+    fn looped(&mut self, file: &mut SceneFile, setup: &mut Setup) {
+        let Some(table) = file.time.as_mut().and_then(|t| t.value.r#loop.as_mut()) else { return };
+        let table = &mut table.value.0;
+        let frames = *table.frames();
+        if let Some(given) = table.overlap.as_ref().filter(|given| given.value > frames) {
+            let message = format!("`time.loop.overlap` must lie between 1 and {frames}, but is {}", given.value);
+            self.problems.error(given.span, message, format!("1 to {frames}")).help("at most the frames of the loop");
         }
-        let frames = self.count(&frames, 2, MAX_FRAMES, 64, "time.loop.frames");
         let forgets = setup.forgets();
-        let rounds = if forgets { 4 } else { 0 };
         let looped = Loop {
             start: setup.time.frames,
-            overlap: self.count(&table.overlap, 1, frames.into(), frames.div_ceil(2), "time.loop.overlap"),
-            rounds: self.count(&table.rounds, 0, 100, rounds, "time.loop.rounds"),
-            even: table.even.as_deref().copied().unwrap_or(!forgets && setup.model != Model::TargetSmoke),
+            overlap: fill(&mut table.overlap, || frames.div_ceil(2)).min(frames),
+            rounds: fill(&mut table.rounds, || if forgets { 4 } else { 0 }),
+            even: fill(&mut table.even, || !forgets && setup.model != Model::TargetSmoke),
         };
         (setup.time.frames, setup.time.looped) = (frames, Some(looped));
-        if let Some(texture) = &mut setup.texture {
+        if let (Some(texture), Some(table)) = (&mut setup.texture, &mut file.texture) {
             // Textures are forgotten by turns: after a whole number of them a loop is where it was.
             let length = f64::from(frames) / setup.time.fps;
             texture.period = length / (length / texture.period).round().max(1.0);
+            replace(&mut table.value.period, texture.period);
         }
     }
 }
@@ -511,15 +650,10 @@ mod force;
 mod output;
 mod picture;
 mod shape;
-mod smoke;
 mod source;
 mod target;
 mod texture;
 mod values;
-
-fn entries(n: usize) -> String {
-    if n == 1 { "1 entry".to_owned() } else { format!("{n} entries") }
-}
 
 /// A text cut to a length that fits into a message.
 fn short(text: &str) -> String {

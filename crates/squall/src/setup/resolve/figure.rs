@@ -24,7 +24,8 @@ type Typed = scene::Figure;
 
 impl Resolver<'_> {
     /// A figure on the grid; `None` if something is wrong, which has been said.
-    pub(super) fn figure(&mut self, typed: &Typed, span: Span, key: &str, grid: &Grid) -> Option<Figure> {
+    pub(super) fn figure(&mut self, typed: &Typed, span: Span, key: &str) -> Option<Figure> {
+        let grid = &self.grid.clone();
         let kind = self.figure_kind(typed, span, key)?;
         self.figure_keys(typed, kind, key);
         if kind == "formula" {
@@ -33,10 +34,11 @@ impl Resolver<'_> {
         }
         if kind == "shape" {
             let shape = self.part(typed.shape.as_ref()?, &format!("{key}.shape"))?;
+            let position = typed.position.as_ref().map_or(vec![0.0; self.d], |p| p.values());
             let place = Place {
-                position: &typed.position,
-                rotation: &typed.rotation,
-                scale: &typed.scale,
+                position: position.into_iter().map(Curve::Constant).collect(),
+                rotation: self.figure_angles(&typed.rotation, &format!("{key}.rotation")).map(Curve::Constant),
+                scale: typed.scale.as_deref().copied().unwrap_or(1.0),
                 pivot: &typed.pivot,
                 motion: &typed.motion,
             };
@@ -55,6 +57,23 @@ impl Resolver<'_> {
         Some(Figure { kind, frame: Some(frame) })
     }
 
+    /// Degrees about x, y and z. In 2D one number: about the viewer's axis.
+    fn figure_angles(&mut self, typed: &Option<Spanned<OneOrMany<Spanned<f64>>>>, key: &str) -> [f64; 3] {
+        let Some(typed) = typed else { return [0.0; 3] };
+        let list = match &typed.value {
+            OneOrMany::One(angle) => vec![angle.value],
+            OneOrMany::Many(list) => list.iter().map(|angle| angle.value).collect(),
+        };
+        match (list.as_slice(), self.d) {
+            ([angle], 2) => [0.0, 0.0, *angle],
+            ([x, y, z], 3) => [*x, *y, *z],
+            _ => {
+                self.wrong_angles(&list, typed.span, key);
+                [0.0; 3]
+            }
+        }
+    }
+
     /// Which kind of figure it is: exactly one.
     fn figure_kind(&mut self, f: &Typed, span: Span, key: &str) -> Option<&'static str> {
         let kinds = [
@@ -71,7 +90,7 @@ impl Resolver<'_> {
         match given.as_slice() {
             [kind] => return kinds.iter().map(|(known, _)| *known).find(|known| known == kind),
             [] => {
-                self.problems.error(span, format!("`{key}` is no figure"), "what is it?").help(
+                self.problems.error(span, format!("`{key}` specifies no figure"), "what is it?").help(
                     "for example { text = \"Hello\" }, { image = \"logo.png\" } or { shape = { sphere = { ... } } }",
                 );
             }
@@ -159,13 +178,13 @@ impl Resolver<'_> {
         let shortest = grid.size.iter().copied().fold(f64::INFINITY, f64::min);
         let cell = grid.spacing().into_iter().fold(0.0, f64::max);
         let slab = (self.d == 3 && !solid).then(|| {
-            let thickness = self.positive(&f.thickness, (shortest / 8.0).max(2.0 * cell), &format!("{key}.thickness"));
+            let thickness = f.thickness.as_deref().copied().unwrap_or((shortest / 8.0).max(2.0 * cell));
             (thickness, f.normal.as_deref().copied().unwrap_or(FlatAxis::Z))
         });
         Frame {
             fit: f.fit.as_deref().copied().unwrap_or(Fit::Contain),
-            margin: self.between(&f.margin, 0.0, 0.45, 0.1, &format!("{key}.margin")),
-            center: f.center.as_ref().map(|_| self.vector(&f.center, &format!("{key}.center"))),
+            margin: f.margin.as_deref().copied().unwrap_or(0.1),
+            center: f.center.as_ref().map(|center| center.values()),
             size,
             rotation,
             slab,
@@ -244,7 +263,7 @@ impl Resolver<'_> {
         }
         let name = f.images.as_ref()?;
         let frames = self.picture_numbers(name, &f.frames, span, key)?;
-        let fps = self.between(&f.fps, 0.001, 10_000.0, self.fps, &format!("{key}.fps"));
+        let fps = f.fps.as_deref().copied().unwrap_or(self.fps);
         let mut print = 0;
         let each = |data: &[u8], path: &Path| {
             print = fingerprint(data) ^ u64::rotate_left(print, 7);
@@ -253,6 +272,7 @@ impl Resolver<'_> {
         let sequence = target::numbered_files(self.assets, name, frames, fps, beyond, each);
         let density: Arc<DensitySequence> = Arc::new(self.drawn(sequence, name.span)?);
         let file = File { name: name.value.clone(), fingerprint: print };
+        self.read_file(Matters::Physics, &name.value, print);
         Some(FigureKind::Film { file, numbered: Some((frames, fps)), from, repeat, ink, density })
     }
 
@@ -270,8 +290,12 @@ impl Resolver<'_> {
                 .help("for example \"walk_####.png\": walk_0001.png, walk_0002.png, ...");
             return None;
         }
-        self.required(frames, span, key, "frames", "[1, 24]");
-        let frames = frames.as_ref()?;
+        let Some(frames) = frames else {
+            self.problems
+                .error(span, format!("`{key}` has no `frames`"), "`frames` is missing")
+                .help("for example frames = [1, 24]");
+            return None;
+        };
         match frames.as_slice() {
             [first, last] if first.value <= last.value && last.value - first.value < MAX_PICTURES => {
                 Some([first.value, last.value])
@@ -314,6 +338,7 @@ impl Resolver<'_> {
         };
         match load_mesh(self.assets, name) {
             Ok((mesh, fingerprint)) => {
+                self.read_file(Matters::Physics, &name.value, fingerprint);
                 let density = target::mesh_density(&mesh, &grid, &place).map(|(density, _)| density);
                 let density = Arc::new(self.drawn(density, name.span)?);
                 Some(FigureKind::Mesh { file: File { name: name.value.clone(), fingerprint }, density })
@@ -328,12 +353,21 @@ impl Resolver<'_> {
     /// The content of a file that the scene names.
     pub(super) fn asset(&mut self, name: &Spanned<String>) -> Option<Vec<u8>> {
         match self.assets.read(name) {
-            Ok(data) => Some(data),
+            Ok(data) => {
+                let matters = if self.reads_looks { Matters::Look } else { Matters::Physics };
+                self.read_file(matters, &name.value, fingerprint(&data));
+                Some(data)
+            }
             Err(e) => {
                 self.problems.error(name.span, e.to_string(), "this file").help(e.advice());
                 None
             }
         }
+    }
+
+    /// Remembers what was read.
+    pub(super) fn read_file(&mut self, matters: Matters, name: &str, fingerprint: u64) {
+        self.files.push((matters, File { name: name.to_owned(), fingerprint }));
     }
 
     fn drawn<T>(&mut self, result: Result<T, TargetError>, span: Span) -> Option<T> {

@@ -2,30 +2,11 @@
 
 use super::*;
 
-/// The largest side of a texture that engines take.
-const MAX_SIDE: u64 = 16_384;
-
 impl Resolver<'_> {
-    pub(super) fn flipbook(&mut self, file: &scene::SceneFile) -> Flipbook {
-        let default = scene::Flipbook::default();
-        let f = file.flipbook.as_deref().unwrap_or(&default);
-        let fallback = Flipbook::default();
-        let mut optional = |typed: &Option<Spanned<u64>>, lo: u64, hi: u64, key: &str| {
-            let typed = typed.as_ref()?;
-            if !(lo..=hi).contains(&typed.value) {
-                let message = format!("`flipbook.{key}` must lie between {lo} and {hi}, but is {}", typed.value);
-                self.problems
-                    .error(typed.span, message, format!("{lo} to {hi}"))
-                    .help("without it, it is chosen for you");
-            }
-            Some(typed.value.clamp(lo, hi) as u32)
-        };
-        let columns = optional(&f.columns, 1, 1024, "columns");
-        let rows = optional(&f.rows, 1, 1024, "rows");
-        let count = optional(&f.count, 1, 4096, "count");
-        let from = optional(&f.from, 0, MAX_FRAMES, "from");
-        let every = optional(&f.every, 1, MAX_FRAMES, "every");
-        let padding = optional(&f.padding, 0, 256, "padding");
+    pub(super) fn flipbook(&mut self, file: &SceneFile) -> Flipbook {
+        let f = file.flipbook();
+        let optional = |slot: &Option<Spanned<u32>>| slot.as_deref().copied();
+        let (columns, rows, count) = (optional(&f.columns), optional(&f.rows), optional(&f.count));
         if let (Some(columns), Some(rows), Some(count), Some(typed)) = (columns, rows, count, &f.count)
             && count > columns * rows
         {
@@ -35,8 +16,8 @@ impl Resolver<'_> {
                 .error(typed.span, message, "too many")
                 .help("leave `rows` out: there will be as many as it takes");
         }
-        let (width, height) = self.flipbook_size(&f.size, fallback.width);
-        let motion_bits = self.count(&f.motion_bits, 8, 16, fallback.motion_bits, "flipbook.motion_bits");
+        let (width, height) = self.flipbook_size(f);
+        let motion_bits = *f.motion_bits();
         if ![8, 16].contains(&motion_bits) {
             let span = f.motion_bits.as_ref().map(|b| b.span);
             self.problems
@@ -47,44 +28,41 @@ impl Resolver<'_> {
             columns,
             rows,
             count,
-            from,
-            every,
+            from: optional(&f.from),
+            every: optional(&f.every),
             width,
             height,
-            padding,
-            mips: self.count(&f.mips, 0, 6, fallback.mips, "flipbook.mips"),
-            power_of_two: f.power_of_two.as_deref().copied().unwrap_or(fallback.power_of_two),
-            alpha: f.alpha.as_deref().copied().unwrap_or(fallback.alpha),
-            maps: self.flipbook_maps(&f.maps).unwrap_or(fallback.maps),
+            padding: optional(&f.padding),
+            mips: *f.mips(),
+            power_of_two: *f.power_of_two(),
+            alpha: *f.alpha(),
+            maps: self.flipbook_maps(f.maps()),
             motion_bits,
-            fit: f.fit.as_deref().copied().unwrap_or(fallback.fit),
-            green: f.green.as_deref().copied().unwrap_or(fallback.green),
-            looped: f.r#loop.as_deref().copied().unwrap_or(file.time.as_deref().is_some_and(|t| t.r#loop.is_some())),
-            preview: f.preview.as_deref().copied().unwrap_or(fallback.preview),
+            fit: *f.fit(),
+            green: *f.green(),
+            looped: *f.r#loop(),
+            preview: *f.preview(),
         }
     }
 
     /// Width, and height if it was given.
-    fn flipbook_size(&mut self, typed: &Option<Spanned<OneOrMany<Spanned<u64>>>>, default: u32) -> (u32, Option<u32>) {
-        let key = "flipbook.size";
-        let mut side = |n: &Spanned<u64>| self.count(&Some(n.clone()), 1, MAX_SIDE, default, key);
-        match typed.as_ref().map(|t| (&t.value, t.span)) {
-            None => (default, None),
-            Some((OneOrMany::One(width), _)) => (side(width), None),
-            Some((OneOrMany::Many(sides), span)) => match sides.as_slice() {
-                [width, height] => (side(width), Some(side(height))),
+    fn flipbook_size(&mut self, f: &scene::Flipbook) -> (u32, Option<u32>) {
+        match f.size() {
+            OneOrMany::One(width) => (width.value, None),
+            OneOrMany::Many(sides) => match sides.as_slice() {
+                [width, height] => (width.value, Some(height.value)),
                 _ => {
                     let message =
-                        format!("`{key}` has {}; it is a width, or a width and a height", entries(sides.len()));
+                        format!("`flipbook.size` has {}; it is a width, or a width and a height", entries(sides.len()));
+                    let span = f.size.as_ref().map(|size| size.span);
                     self.problems.error(span, message, "one number or two").help("for example size = [128, 192]");
-                    (default, None)
+                    (128, None)
                 }
             },
         }
     }
 
-    fn flipbook_maps(&mut self, typed: &Option<Spanned<Vec<Spanned<Pass>>>>) -> Option<Vec<Pass>> {
-        let typed = typed.as_ref()?;
+    fn flipbook_maps(&mut self, typed: &[Spanned<Pass>]) -> Vec<Pass> {
         for map in typed.iter().filter(|map| matches!(map.value, Pass::Height | Pass::Flow)) {
             self.problems
                 .error(map.span, format!("`flipbook.maps` cannot have \"{}\"", map.value.word()), "not in a flipbook")
@@ -93,11 +71,11 @@ impl Resolver<'_> {
         let mut maps: Vec<Pass> = typed.iter().map(|map| map.value).collect();
         maps.sort_by_key(|map| Pass::WORDS.iter().position(|word| *word == map.word()));
         maps.dedup();
-        Some(maps)
+        maps
     }
 
     /// Refuses passes that the scene cannot have.
-    pub(super) fn check_passes(&mut self, file: &scene::SceneFile, setup: &Setup) {
+    pub(super) fn check_passes(&mut self, file: &SceneFile, setup: &Setup) {
         let typed = file.output.iter().filter_map(|o| o.passes.as_ref()).flat_map(|p| &p.value);
         for pass in typed {
             if let Some((why, help)) = setup.cannot_pass(pass.value) {

@@ -3,41 +3,44 @@
 use super::*;
 
 impl Resolver<'_> {
-    pub(super) fn picture(
-        &mut self,
-        file: &scene::SceneFile,
-        model: Model,
-        substances: &[Substance],
-        sources: &[Source],
-        film: bool,
-    ) -> Picture {
-        let default = scene::Picture::default();
-        let p = file.picture.as_deref().unwrap_or(&default);
-        let show = self.show(&p.show, file, model);
-        let mode = p.mode.as_deref().copied().unwrap_or(PictureMode::Emission);
-        let view = p.view.as_deref().cloned().unwrap_or_default();
+    pub(super) fn picture(&mut self, file: &mut SceneFile, substances: &[Substance], sources: &[Source]) -> Picture {
+        let show = self.show(file);
+        let Some(Spanned { value: p, .. }) = &mut file.picture else { unreachable!("a completed scene") };
+        let word = match show {
+            Show::Substance(index) => &substances[index].name,
+            Show::Substances => "substances",
+            Show::Speed => "speed",
+            Show::Vorticity => "vorticity",
+            Show::Pressure => "pressure",
+            Show::Texture => "texture",
+        };
+        fill(&mut p.show, || word.to_owned());
+        let mode = *p.mode();
+        let natural = natural_range(&show, substances, sources, self.duration);
+        let range = match (&p.range, natural) {
+            (Some(range), _) => Some(range.0),
+            (None, Some(natural)) => Some(fill(&mut p.range, || scene::Pair(natural)).0),
+            (None, None) => None,
+        };
         Picture {
-            map: self.map(&p.map, &show),
-            range: self.pair(&p.range, "picture.range").or_else(|| natural_range(&show, substances, sources)),
+            map: self.map(&mut p.map, &show),
+            range,
             mode,
-            background: self.background(&p.background, mode, film),
-            relief: self.between(&p.relief, 0.0, 100.0, 0.0, "picture.relief"),
-            exposure: self.positive(&p.exposure, 1.0, "picture.exposure"),
-            opacity: self.not_negative(&p.opacity, 1.0, "picture.opacity"),
-            transparent: self.transparent(&p.transparent, film),
-            gamma: self.between(&p.gamma, 0.1, 10.0, 1.0, "picture.gamma"),
-            view: View {
-                yaw: self.between(&view.yaw, -360.0, 360.0, 30.0, "picture.view.yaw"),
-                pitch: self.between(&view.pitch, -90.0, 90.0, if film { 10.0 } else { 15.0 }, "picture.view.pitch"),
-            },
+            background: self.background(&mut p.background, mode),
+            relief: p.relief().plain(),
+            exposure: p.exposure().plain(),
+            opacity: p.opacity().plain(),
+            transparent: self.transparent(&p.transparent),
+            gamma: p.gamma().plain(),
+            view: p.view().plain(),
             show,
         }
     }
 
-    fn transparent(&mut self, typed: &Option<Spanned<bool>>, film: bool) -> bool {
+    fn transparent(&mut self, typed: &Option<Spanned<bool>>) -> bool {
         let Some(typed) = typed.as_ref().filter(|typed| typed.value) else { return false };
         if self.d == 3 {
-            let help = match film {
+            let help = match self.film {
                 true => "write it in [render]: transparent = true",
                 false => "give the scene a [camera], and [render] with transparent = true",
             };
@@ -46,11 +49,11 @@ impl Resolver<'_> {
         true
     }
 
-    fn show(&mut self, typed: &Option<Spanned<String>>, file: &scene::SceneFile, model: Model) -> Show {
-        let Some(typed) = typed else {
+    fn show(&mut self, file: &SceneFile) -> Show {
+        let Some(typed) = &file.picture().show else {
             // Whoever gives smokes colours, or has several, wants to see them.
-            let colored = file.substance.iter().flat_map(|named| &named.0).any(|(_, s)| s.color.is_some());
-            let together = model == Model::TargetSmoke && (colored || self.names.len() > 1);
+            let colored = file.substance.iter().flat_map(|named| &named.0).any(|(_, s)| typed(&s.color).is_some());
+            let together = self.model == Model::TargetSmoke && (colored || self.names.len() > 1);
             return match self.names.is_empty() {
                 true => Show::Speed,
                 false if together => Show::Substances,
@@ -58,7 +61,7 @@ impl Resolver<'_> {
             };
         };
         if typed.as_str() == "pressure" {
-            self.no_pressure(typed.span, model);
+            self.no_pressure(typed.span);
         }
         match typed.as_str() {
             "speed" => Show::Speed,
@@ -86,7 +89,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn show_texture(&mut self, span: Span, file: &scene::SceneFile) -> Show {
+    fn show_texture(&mut self, span: Span, file: &SceneFile) -> Show {
         let (message, help) = match (&file.texture, self.d) {
             (Some(_), 2) => return Show::Texture,
             (None, _) => ("the scene has no texture to show", "add [texture], for example with pattern = \"pebbles\""),
@@ -99,15 +102,15 @@ impl Resolver<'_> {
         Show::Speed
     }
 
-    fn map(&mut self, typed: &Option<Spanned<OneOrMany<Spanned<String>>>>, show: &Show) -> ColorMap {
+    fn map(&mut self, slot: &mut Option<Spanned<OneOrMany<Spanned<String>>>>, show: &Show) -> ColorMap {
         // In 3D vorticity and pressure are shown by their size, and substances are smoke in daylight rather than a map.
         let default = match (show, self.d) {
             (Show::Pressure | Show::Vorticity, 2) => "diverging",
             (Show::Substance(_) | Show::Substances, 3) => "smoke",
             _ => "inferno",
         };
-        let default = ColorMap::Named(default.to_owned());
-        typed.as_ref().map_or(default, |typed| self.color_map(typed, "picture.map"))
+        fill(slot, || OneOrMany::One(Spanned { value: default.to_owned(), span: Span::DEFAULT }));
+        slot.as_ref().map_or(ColorMap::Named(default.to_owned()), |typed| self.color_map(typed, "picture.map"))
     }
 
     /// The name of a map, or colours.
@@ -135,62 +138,48 @@ impl Resolver<'_> {
                         )
                         .help("for example [\"#000000\", \"#ff8800\"]");
                 }
-                ColorMap::Ramp(colors.iter().map(|c| self.color(c)).collect())
+                ColorMap::Ramp(colors.iter().map(|c| self.color_text(c)).collect())
             }
         }
     }
 
-    /// Two numbers, the smaller one first.
-    pub(super) fn pair(&mut self, typed: &Vector, key: &str) -> Option<[f64; 2]> {
-        let typed = typed.as_ref()?;
-        let [lo, hi] = typed.as_slice() else {
-            let message = format!("`{key}` has {}", entries(typed.len()));
-            let last = key.rsplit('.').next().unwrap_or(key);
-            self.problems
-                .error(typed.span, message, "expected [low, high]")
-                .help(format!("for example {last} = [0.0, 1.0]"));
-            return None;
-        };
-        if lo.value >= hi.value {
-            let message = format!("`{key}` goes from {} to {}", lo.value, hi.value);
-            let help = match key {
-                "picture.range" => {
-                    "the first value must be less than the second; to reverse the colours, reverse `picture.map`"
-                }
-                _ => "the first value must be less than the second",
-            };
-            self.problems.error(typed.span, message, "low must be below high").help(help);
-        }
-        Some([lo.value, hi.value])
-    }
-
     fn background(
         &mut self,
-        typed: &Option<Spanned<OneOrMany<Spanned<String>>>>,
+        slot: &mut Option<Spanned<OneOrMany<Spanned<scene::Color>>>>,
         mode: PictureMode,
-        film: bool,
     ) -> [[u8; 3]; 2] {
-        match typed.as_ref().map(|t| (&t.value, t.span)) {
-            None if film => [[0x30, 0x39, 0x45], [0x65, 0x6c, 0x76]],
-            None if mode == PictureMode::Ink => [[0xff; 3]; 2],
-            None => [[0x10, 0x10, 0x18]; 2],
-            Some((OneOrMany::One(color), _)) => [self.color(color); 2],
-            Some((OneOrMany::Many(colors), span)) => match colors.as_slice() {
-                [top, bottom] => [self.color(top), self.color(bottom)],
+        let default = match mode {
+            _ if self.film => [[0x30, 0x39, 0x45], [0x65, 0x6c, 0x76]],
+            PictureMode::Ink => [[0xff; 3]; 2],
+            PictureMode::Emission => [[0x10, 0x10, 0x18]; 2],
+        };
+        let both = default.map(|color| Spanned { value: scene::Color(color), span: Span::DEFAULT });
+        let span = slot.as_ref().map_or(Span::DEFAULT, |typed| typed.span);
+        match fill(slot, || OneOrMany::Many(both.to_vec())) {
+            OneOrMany::One(color) => [color.0; 2],
+            OneOrMany::Many(colors) => match colors.as_slice() {
+                [top, bottom] => [top.0, bottom.0],
                 _ => {
                     let message = format!("`picture.background` has {}; it takes 1 colour or 2", entries(colors.len()));
                     self.problems
                         .error(span, message, "one colour, or [top, bottom]")
                         .help("for example [\"#202840\", \"#101018\"]");
-                    [[0; 3]; 2]
+                    default
                 }
             },
         }
     }
+
+    /// A colour in a list that might have been the name of a map.
+    fn color_text(&mut self, typed: &Spanned<String>) -> [u8; 3] {
+        let node = scene::tree::Node { span: typed.span, value: scene::tree::Value::Text(typed.value.clone()) };
+        let mut reader = scene::kind::Reader { problems: &mut self.problems, path: Vec::new() };
+        scene::Color::read(&node, &mut reader).unwrap_or_default().0
+    }
 }
 
 /// From 0 to the largest value that the scene puts anywhere, if that says something.
-fn natural_range(show: &Show, substances: &[Substance], sources: &[Source]) -> Option<[f64; 2]> {
+fn natural_range(show: &Show, substances: &[Substance], sources: &[Source], duration: f64) -> Option<[f64; 2]> {
     if *show == Show::Texture {
         // Amounts are 1 on average.
         return Some([0.0, 2.0]);
@@ -201,12 +190,12 @@ fn natural_range(show: &Show, substances: &[Substance], sources: &[Source]) -> O
         _ => false,
     };
     let shown = (0..substances.len()).filter(|&index| chosen(index));
-    let largest = shown.map(|index| largest_emitted(index, substances, sources)).fold(0.0, f64::max);
+    let largest = shown.map(|index| largest_emitted(index, substances, sources, duration)).fold(0.0, f64::max);
     (largest > 0.0).then_some([0.0, largest])
 }
 
 /// The largest value that the scene puts anywhere, as far as it says; 0 if it does not.
-pub(super) fn largest_emitted(index: usize, substances: &[Substance], sources: &[Source]) -> f64 {
+pub(super) fn largest_emitted(index: usize, substances: &[Substance], sources: &[Source], duration: f64) -> f64 {
     let mut largest: f64 = 0.0;
     if let Formula::Number(value) = substances[index].initial {
         largest = largest.max(value);
@@ -221,5 +210,5 @@ pub(super) fn largest_emitted(index: usize, substances: &[Substance], sources: &
         }
     }
     let set = sources.iter().flat_map(|s| &s.set).filter(|(i, _)| *i == index);
-    set.map(|(_, value)| *value).fold(largest, f64::max)
+    set.map(|(_, value)| value.largest(duration)).fold(largest, f64::max)
 }

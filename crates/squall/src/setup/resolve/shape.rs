@@ -9,29 +9,27 @@ use crate::assets::{load_mesh, numbered};
 const MAX_MESHES: u64 = 10_000;
 
 /// The keys that say where something is and how it moves.
-#[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
-    pub position: &'a Vector,
-    pub rotation: &'a Option<Spanned<OneOrMany<Spanned<f64>>>>,
-    pub scale: &'a Number,
-    pub pivot: &'a Vector,
+    pub position: Vec<Curve>,
+    pub rotation: [Curve; 3],
+    pub scale: f64,
+    pub pivot: &'a Option<Spanned<Vector>>,
     pub motion: &'a Option<Spanned<scene::Motion>>,
 }
 
+/// How often in a frame a position that changes with time is looked at: fine enough for what one sees, and for the
+/// velocities of solids.
+const SAMPLES_PER_FRAME: f64 = 4.0;
+/// Most keyframes that a curve becomes.
+const MAX_SAMPLES: f64 = 20_000.0;
+
 impl Resolver<'_> {
-    pub(super) fn objects(&mut self, file: &scene::SceneFile, model: Model) -> Vec<Object> {
-        let Some(typed) = &file.object else { return Vec::new() };
-        if model == Model::StableFluids {
-            self.only_in_smoke(&file.object, "object");
-            return Vec::new();
-        }
+    pub(super) fn objects(&mut self, file: &SceneFile) -> Vec<Object> {
+        let Some(list) = &file.object else { return Vec::new() };
         let mut objects: Vec<Object> = Vec::new();
-        for (i, o) in typed.iter().enumerate() {
+        for (i, o) in list.iter().enumerate() {
             let key = format!("object.{i}");
-            self.required(&o.name, o.span, &key, "name", "\"ball\"");
-            let example = "{ sphere = { center = [0.5, 0.5], radius = 0.1 } }";
-            self.required(&o.shape, o.span, &key, "shape", example);
-            let name = o.name.as_deref().cloned().unwrap_or_default();
+            let name = o.name().clone();
             if let (Some(given), true) = (&o.name, objects.iter().any(|other| other.name == name)) {
                 self.problems
                     .error(given.span, format!("two objects are called `{}`", short(&name)), "the second one")
@@ -40,9 +38,9 @@ impl Resolver<'_> {
             let shape = o.shape.as_ref().and_then(|shape| self.shape(shape, &format!("{key}.shape")));
             let shape = shape.unwrap_or(Shape::Sphere { center: vec![0.0; self.d], radius: 1.0 });
             let place = Place {
-                position: &o.position,
-                rotation: &o.rotation,
-                scale: &o.scale,
+                position: o.position().plain(),
+                rotation: o.rotation().curves(),
+                scale: *o.scale(),
                 pivot: &o.pivot,
                 motion: &o.motion,
             };
@@ -50,83 +48,68 @@ impl Resolver<'_> {
                 motion: self.motion(place, &shape, &key),
                 name,
                 shape,
-                solid: o.solid.as_deref().copied().unwrap_or(true),
-                friction: self.between(&o.friction, 0.0, 1.0, 0.0, &format!("{key}.friction")),
-                color: o.color.as_ref().map_or([0xbc; 3], |c| self.color(c)),
-                roughness: self.between(&o.roughness, 0.0, 1.0, 0.45, &format!("{key}.roughness")),
-                visible: o.visible.as_deref().copied().unwrap_or(true),
+                solid: *o.solid(),
+                friction: *o.friction(),
+                color: o.color().0,
+                roughness: *o.roughness(),
+                visible: *o.visible(),
             });
         }
         objects
     }
 
     pub(super) fn motion(&mut self, place: Place<'_>, shape: &Shape, key: &str) -> Motion {
-        let position = self.vector(place.position, &format!("{key}.position"));
-        let rotation = self.angles(place.rotation, &format!("{key}.rotation"));
-        let default = scene::Motion::default();
-        let typed = place.motion.as_deref().unwrap_or(&default);
+        let Place { position, rotation, scale, .. } = place;
+        let animated = position.iter().chain(&rotation).any(|curve| !curve.is_constant());
+        let at = |time: f64| MotionKey {
+            time,
+            position: curve::at(&position, time),
+            rotation: rotation.each_ref().map(|curve| curve.at(time)),
+        };
         let mut keys: Vec<MotionKey> = Vec::new();
-        for (k, given) in typed.keys.iter().flat_map(|keys| &keys.value).enumerate() {
+        let motion = place.motion.as_deref();
+        for (k, given) in motion.iter().filter_map(|m| m.keys.as_ref()).flat_map(|keys| &keys.value).enumerate() {
             let key = format!("{key}.motion.keys.{k}");
-            self.required(&given.time, given.span, &key, "time", "1.0");
-            let time = given.time.as_ref().map_or(0.0, |t| t.value);
-            if keys.last().is_some_and(|last| last.time >= time) && given.time.is_some() {
+            let time = *given.time();
+            if keys.last().is_some_and(|last| last.time >= time) {
                 self.problems
                     .error(given.span, format!("`{key}` is at {time} s, not later than the key before it"), "too early")
                     .help("put keys in order of time");
             }
+            if animated {
+                self.problems
+                    .error(given.span, format!("`{key}`, but position or rotation change with time already"), "twice")
+                    .help("keep one of the two: keyframes in `motion`, or `position` and `rotation` over time");
+            }
+            let rest = at(0.0);
             keys.push(MotionKey {
                 time,
-                position: match &given.position {
-                    Some(_) => self.vector(&given.position, &format!("{key}.position")),
-                    None => position.clone(),
-                },
-                rotation: match &given.rotation {
-                    Some(_) => self.angles(&given.rotation, &format!("{key}.rotation")),
-                    None => rotation,
-                },
+                position: given.position.as_ref().map_or(rest.position, |p| p.values()),
+                rotation: given.rotation.as_ref().map_or(rest.rotation, |r| r.0),
             });
         }
-        if keys.is_empty() && (position.iter().any(|p| *p != 0.0) || rotation != [0.0; 3]) {
-            keys.push(MotionKey { time: 0.0, position, rotation });
+        if animated && keys.is_empty() {
+            let samples = (SAMPLES_PER_FRAME * self.fps * self.duration).ceil().clamp(2.0, MAX_SAMPLES);
+            keys = (0..=samples as u32).map(|i| at(self.duration * f64::from(i) / samples)).collect();
+        } else if keys.is_empty() && (at(0.0).position.iter().any(|p| *p != 0.0) || at(0.0).rotation != [0.0; 3]) {
+            keys.push(at(0.0));
         }
         let (lo, hi) = shape.extent();
         let middle: Vec<f64> = lo.iter().zip(&hi).map(|(l, h)| 0.5 * (l + h)).collect();
         let natural = !shape.has_mesh() && middle.len() == self.d && middle.iter().all(|m| m.is_finite());
         Motion {
             pivot: match place.pivot {
-                Some(_) => self.vector(place.pivot, &format!("{key}.pivot")),
+                Some(pivot) => pivot.values(),
                 None if natural => middle,
                 None => vec![0.0; self.d],
             },
-            scale: self.positive(place.scale, 1.0, &format!("{key}.scale")),
+            scale,
             keys,
-            interpolation: typed.interpolation.as_deref().copied().unwrap_or(Interpolation::Smooth),
-            repeat: typed.r#loop.as_deref().copied().unwrap_or(false),
-            velocity: self.vector(&typed.velocity, &format!("{key}.motion.velocity")),
-            spin: self.angles(&typed.spin, &format!("{key}.motion.spin")),
+            interpolation: motion.map_or(Interpolation::Smooth, |m| *m.interpolation()),
+            repeat: motion.is_some_and(|m| *m.r#loop()),
+            velocity: motion.map_or(vec![0.0; self.d], |m| m.velocity().values()),
+            spin: motion.map_or([0.0; 3], |m| m.spin().0),
         }
-    }
-
-    /// Degrees about x, y and z. In 2D one number: about the viewer's axis.
-    fn angles(&mut self, typed: &Option<Spanned<OneOrMany<Spanned<f64>>>>, key: &str) -> [f64; 3] {
-        match (typed.as_ref().map(|t| (&t.value, t.span)), self.d) {
-            (None, _) => [0.0; 3],
-            (Some((OneOrMany::One(angle), _)), 2) => [0.0, 0.0, angle.value],
-            (Some((OneOrMany::Many(list), span)), 3) => match list.as_slice() {
-                [x, y, z] => [x.value, y.value, z.value],
-                _ => self.wrong_angles(span, key, "three numbers", "[0.0, 90.0, 0.0]"),
-            },
-            (Some((_, span)), 2) => self.wrong_angles(span, key, "one number in 2D", "90.0"),
-            (Some((_, span)), _) => self.wrong_angles(span, key, "three numbers in 3D", "[0.0, 90.0, 0.0]"),
-        }
-    }
-
-    fn wrong_angles(&mut self, span: Span, key: &str, wanted: &str, example: &str) -> [f64; 3] {
-        self.problems
-            .error(span, format!("`{key}` must be {wanted}"), "degrees")
-            .help(format!("for example {example}: about x, y and z, in degrees"));
-        [0.0; 3]
     }
 
     pub(super) fn shape(&mut self, shape: &Spanned<scene::Shape>, key: &str) -> Option<Shape> {
@@ -176,30 +159,20 @@ impl Resolver<'_> {
         }
         if let Some(d) = &s.difference {
             let key = format!("{key}.difference");
-            let whole = self.required(&d.from, d.span, &key, "from", "{ sphere = { ... } }")
-                & self.required(&d.cut, d.span, &key, "cut", "{ sphere = { ... } }");
-            let from = d.from.as_ref().and_then(|p| self.part(p, &format!("{key}.from")));
-            let cut = d.cut.as_ref().and_then(|p| self.part(p, &format!("{key}.cut")));
-            return whole.then_some(()).and(Some(Shape::Difference(Box::new([from?, cut?]))));
+            let from = self.part(d.from.as_ref()?, &format!("{key}.from"));
+            let cut = self.part(d.cut.as_ref()?, &format!("{key}.cut"));
+            return Some(Shape::Difference(Box::new([from?, cut?])));
         }
         if let Some(inverse) = &s.inverse {
             return self.part(inverse, &format!("{key}.inverse")).map(|shape| Shape::Inverse(Box::new(shape)));
         }
         if let Some(shell) = &s.shell {
-            let key = format!("{key}.shell");
-            self.required(&shell.shape, shell.span, &key, "shape", "{ sphere = { ... } }");
-            self.required(&shell.thickness, shell.span, &key, "thickness", "0.02");
-            let shape = shell.shape.as_ref().and_then(|p| self.part(p, &format!("{key}.shape")))?;
-            shell.thickness.as_ref()?;
-            let thickness = self.positive(&shell.thickness, REQUIRED, &format!("{key}.thickness"));
-            return Some(Shape::Shell { shape: Box::new(shape), thickness });
+            let shape = self.part(shell.shape.as_ref()?, &format!("{key}.shell.shape"))?;
+            return Some(Shape::Shell { shape: Box::new(shape), thickness: *shell.thickness() });
         }
         let grown = s.grown.as_ref()?;
-        let key = format!("{key}.grown");
-        self.required(&grown.shape, grown.span, &key, "shape", "{ sphere = { ... } }");
-        self.required(&grown.by, grown.span, &key, "by", "0.02");
-        let shape = grown.shape.as_ref().and_then(|p| self.part(p, &format!("{key}.shape")))?;
-        Some(Shape::Grown { shape: Box::new(shape), by: grown.by.as_ref()?.value })
+        let shape = self.part(grown.shape.as_ref()?, &format!("{key}.grown.shape"))?;
+        Some(Shape::Grown { shape: Box::new(shape), by: *grown.by() })
     }
 
     pub(super) fn part(&mut self, part: &Spanned<scene::Part>, key: &str) -> Option<Shape> {
@@ -220,73 +193,42 @@ impl Resolver<'_> {
     /// A shape of a few numbers; the outer `None`: it is none of these.
     fn simple_shape(&mut self, shape: &scene::Shape, key: &str) -> Option<Option<Shape>> {
         if let Some(s) = &shape.sphere {
-            let key = format!("{key}.sphere");
-            let center = self.required(&s.center, s.span, &key, "center", "[0.5, 0.1]");
-            let radius = self.required(&s.radius, s.span, &key, "radius", "0.05");
-            return Some((center & radius).then(|| Shape::Sphere {
-                center: self.vector(&s.center, &format!("{key}.center")),
-                radius: self.positive(&s.radius, REQUIRED, &format!("{key}.radius")),
-            }));
+            return Some(Some(Shape::Sphere { center: s.center().values(), radius: *s.radius() }));
         }
         if let Some(b) = &shape.r#box {
             return Some(self.block(b, &format!("{key}.box")));
         }
         if let Some(c) = &shape.capsule {
-            let line = self.line(c.span, &c.from, &c.to, &c.radius, &format!("{key}.capsule"));
-            return Some(line.map(|(from, to, radius)| Shape::Capsule { from, to, radius }));
+            let (from, to) = (c.from().values(), c.to().values());
+            return Some(Some(Shape::Capsule { from, to, radius: *c.radius() }));
         }
         if let Some(c) = &shape.cylinder {
-            let key = format!("{key}.cylinder");
-            let line = self.line(c.span, &c.from, &c.to, &c.radius, &key);
-            return Some(line.map(|(from, to, radius)| {
-                if from == to {
-                    self.problems
-                        .error(c.span, format!("`{key}` has no length"), "`from` and `to` are the same")
-                        .help("a cylinder reaches from one end to the other; a ball is a `sphere`");
-                }
-                Shape::Cylinder { from, to, radius }
-            }));
+            let (from, to) = (c.from().values(), c.to().values());
+            if from == to {
+                self.problems
+                    .error(c.span, format!("`{key}.cylinder` has no length"), "`from` and `to` are the same")
+                    .help("a cylinder reaches from one end to the other; a ball is a `sphere`");
+            }
+            return Some(Some(Shape::Cylinder { from, to, radius: *c.radius() }));
         }
         let p = shape.plane.as_ref()?;
-        let key = format!("{key}.plane");
-        let point = self.required(&p.point, p.span, &key, "point", "[0.0, 0.0]");
-        let normal = self.required(&p.normal, p.span, &key, "normal", "[0.0, 1.0]");
-        Some((point & normal).then(|| {
-            let normal = self.vector(&p.normal, &format!("{key}.normal"));
-            if normal.iter().all(|n| *n == 0.0) {
-                self.problems
-                    .error(p.span, format!("`{key}.normal` has no direction"), "length zero")
-                    .help("a floor has the normal [0.0, 1.0]");
-            }
-            Shape::Plane { point: self.vector(&p.point, &format!("{key}.point")), normal }
-        }))
-    }
-
-    fn line(&mut self, span: Span, from: &Vector, to: &Vector, radius: &Number, key: &str) -> Option<Line> {
-        let whole = self.required(from, span, key, "from", "[0.2, 0.1]")
-            & self.required(to, span, key, "to", "[0.8, 0.1]")
-            & self.required(radius, span, key, "radius", "0.05");
-        whole.then(|| {
-            let from = self.vector(from, &format!("{key}.from"));
-            let to = self.vector(to, &format!("{key}.to"));
-            (from, to, self.positive(radius, REQUIRED, &format!("{key}.radius")))
-        })
+        let (point, normal) = (p.point().values(), p.normal().values());
+        if normal.iter().all(|n| *n == 0.0) {
+            self.problems
+                .error(p.span, format!("`{key}.plane.normal` has no direction"), "length zero")
+                .help("a floor has the normal [0.0, 1.0]");
+        }
+        Some(Some(Shape::Plane { point, normal }))
     }
 
     fn block(&mut self, b: &Spanned<scene::Block>, key: &str) -> Option<Shape> {
-        let low = self.required(&b.min, b.span, key, "min", "[0.4, 0.0]");
-        let high = self.required(&b.max, b.span, key, "max", "[0.6, 0.1]");
-        if !(low & high) {
-            return None;
-        }
-        let min = self.vector(&b.min, &format!("{key}.min"));
-        let max = self.vector(&b.max, &format!("{key}.max"));
+        let (min, max) = (b.min().values(), b.max().values());
         if let Some(a) = (0..self.d).find(|&a| min[a] >= max[a]) {
             let message = format!("the box `{key}` has no extent along {}", AXES[a]);
             let help = format!("along {} it reaches from {} to {}: min must be less than max", AXES[a], min[a], max[a]);
             self.problems.error(b.span, message, "min and max").help(help);
         }
-        Some(Shape::Box { min, max, rounding: self.not_negative(&b.rounding, 0.0, &format!("{key}.rounding")) })
+        Some(Shape::Box { min, max, rounding: *b.rounding() })
     }
 
     fn polygon(&mut self, typed: &Spanned<Vec<Spanned<Vec<Spanned<f64>>>>>, key: &str) -> Option<Shape> {
@@ -327,7 +269,6 @@ impl Resolver<'_> {
                 .help("use a `polygon`: a list of points");
             return None;
         }
-        self.required(&mesh.file, typed.span, key, "file", "\"horse.ply\"");
         let file = mesh.file.as_ref()?;
         let frames = self.mesh_frames(mesh, file, key)?;
         let mut meshes = Vec::new();
@@ -345,14 +286,15 @@ impl Resolver<'_> {
                 }
             }
         }
+        self.read_file(Matters::Physics, &file.value, fingerprint);
         Some(Shape::Mesh(Mesh {
             file: file.value.clone(),
             fingerprint,
             frames,
-            fps: self.between(&mesh.fps, 0.001, 10_000.0, self.fps, &format!("{key}.fps")),
-            repeat: mesh.r#loop.as_deref().copied().unwrap_or(false),
-            sheet: mesh.sheet.as_ref().map(|_| self.positive(&mesh.sheet, REQUIRED, &format!("{key}.sheet"))),
-            thicken: mesh.thicken.as_deref().copied().unwrap_or(false),
+            fps: *mesh.fps(),
+            repeat: *mesh.r#loop(),
+            sheet: mesh.sheet.as_deref().copied(),
+            thicken: *mesh.thicken(),
             meshes: Arc::new(meshes),
         }))
     }
@@ -387,5 +329,3 @@ impl Resolver<'_> {
         }
     }
 }
-
-type Line = (Vec<f64>, Vec<f64>, f64);

@@ -4,29 +4,11 @@ use super::shape::Place;
 use super::*;
 
 impl Resolver<'_> {
-    pub(super) fn sources(
-        &mut self,
-        file: &scene::SceneFile,
-        grid: &Grid,
-        model: Model,
-        objects: &[Object],
-    ) -> Vec<Source> {
-        let Some(typed) = &file.source else { return Vec::new() };
-        let cell = grid.spacing().into_iter().fold(f64::INFINITY, f64::min);
+    pub(super) fn sources(&mut self, file: &SceneFile, objects: &[Object]) -> Vec<Source> {
+        let Some(list) = &file.source else { return Vec::new() };
         let mut sources = Vec::new();
-        for (i, s) in typed.iter().enumerate() {
+        for (i, s) in list.iter().enumerate() {
             let key = format!("source.{i}");
-            if model != Model::StableFluids {
-                self.not_in(model, &s.softness, &format!("{key}.softness"));
-            }
-            if model == Model::TargetSmoke {
-                self.not_in(model, &s.expansion, &format!("{key}.expansion"));
-            }
-            if model == Model::StableFluids {
-                self.only_in_smoke(&s.expansion, &format!("{key}.expansion"));
-                self.only_in_smoke(&s.motion, &format!("{key}.motion"));
-                self.only_in_smoke(&s.drag, &format!("{key}.drag"));
-            }
             self.does_something(s, &key);
             let follow = s.follow.as_ref().and_then(|name| self.object_named(name, objects));
             let shape = match (&s.shape, follow) {
@@ -34,7 +16,7 @@ impl Resolver<'_> {
                 // Nothing can be emitted inside of a solid: a skin of a cell and a half outside of it.
                 (None, Some(object)) => {
                     let shape = Box::new(objects[object].shape.clone());
-                    Some(Shape::Grown { shape, by: 1.5 * cell / objects[object].motion.scale })
+                    Some(Shape::Grown { shape, by: 1.5 * self.cell() / objects[object].motion.scale })
                 }
                 (None, None) => {
                     let help = "for example shape = { sphere = { center = [0.5, 0.1], radius = 0.05 } }";
@@ -44,29 +26,29 @@ impl Resolver<'_> {
                     None
                 }
             };
-            let shape = shape.unwrap_or(Shape::Sphere { center: grid.origin.clone(), radius: 1.0 });
+            let shape = shape.unwrap_or(Shape::Sphere { center: self.grid.origin.clone(), radius: 1.0 });
             let place = Place {
-                position: &s.position,
-                rotation: &s.rotation,
-                scale: &s.scale,
+                position: s.position().plain(),
+                rotation: s.rotation().curves(),
+                scale: *s.scale(),
                 pivot: &s.pivot,
                 motion: &s.motion,
             };
             let motion = self.motion(place, &shape, &key);
             let moves = motion.moves() || follow.is_some_and(|object| objects[object].motion.moves());
-            let active = self.interval(&s.from, &s.to, &key);
+            let active = self.interval(*s.from(), &s.to, &key);
             let source = Source {
                 shape,
                 motion,
                 follow,
                 drag: s.drag.as_deref().copied().unwrap_or(moves),
-                softness: self.not_negative(&s.softness, cell, &format!("{key}.softness")),
+                softness: *s.softness(),
                 set: self.amounts(&s.set),
                 rate: self.amounts(&s.rate),
-                velocity: s.velocity.as_ref().map(|_| self.vector(&s.velocity, &format!("{key}.velocity"))),
-                sink: self.not_negative(&s.sink, 0.0, &format!("{key}.sink")),
-                expansion: s.expansion.as_ref().map_or(0.0, |e| e.value),
-                noise: self.between(&s.noise, 0.0, 1.0, 0.0, &format!("{key}.noise")),
+                velocity: s.velocity.as_ref().map(|v| v.plain()),
+                sink: s.sink().plain(),
+                expansion: s.expansion().plain(),
+                noise: *s.noise(),
                 every: self.every(&s.every, active, &key),
                 active,
             };
@@ -87,7 +69,7 @@ impl Resolver<'_> {
 
     fn does_something(&mut self, s: &Spanned<scene::Source>, key: &str) {
         let idle = s.set.is_none() && s.rate.is_none() && s.velocity.is_none();
-        if idle && s.sink.is_none() && s.expansion.is_none() {
+        if idle && typed(&s.sink).is_none() && typed(&s.expansion).is_none() {
             self.problems
                 .error(s.span, format!("`{key}` emits nothing"), "this source")
                 .help("say what it does: set = { density = 1.0 }, rate = { density = 2.0 } or velocity = [0.0, 1.0]");
@@ -109,7 +91,7 @@ impl Resolver<'_> {
     }
 
     /// After how many seconds the time between `from` and `to` begins again.
-    fn every(&mut self, typed: &Number, active: Interval, key: &str) -> f64 {
+    fn every(&mut self, typed: &Option<Spanned<f64>>, active: Interval, key: &str) -> f64 {
         let Some(every) = typed else { return f64::INFINITY };
         let on = active.to - active.from;
         if !on.is_finite() {
@@ -125,12 +107,12 @@ impl Resolver<'_> {
         every.value
     }
 
-    pub(super) fn amounts(&mut self, named: &Option<Spanned<scene::Named<f64>>>) -> Vec<(usize, f64)> {
+    fn amounts(&mut self, named: &Option<Spanned<scene::Named<Animated>>>) -> Vec<(usize, Curve)> {
         let Some(named) = named else { return Vec::new() };
         let mut amounts = Vec::new();
         for (name, value) in &named.0 {
             if let Some(index) = self.substance(name) {
-                amounts.push((index, value.value));
+                amounts.push((index, value.plain()));
             }
         }
         amounts.sort_by_key(|&(index, _)| index);

@@ -10,28 +10,17 @@ use crate::build::{self, BuildError};
 /// Stands for a value that is yet to be chosen.
 const AUTO: Dial = Dial(Vec::new());
 
-/// A guide in which values may still be [`AUTO`], and where its targets were written.
-struct Draft<'a> {
+/// A guide in which values may still be [`AUTO`].
+struct Draft {
     guide: Guide,
-    /// A factor on all widths of smoothing.
-    softness: f64,
-    /// For each smoke and each of its targets.
-    typed: Vec<Vec<&'a Spanned<scene::Target>>>,
+    /// For each smoke and each of its targets, its number in the file.
+    numbers: Vec<Vec<usize>>,
 }
 
 impl Resolver<'_> {
-    /// Refuses what means nothing outside of the model "target_smoke".
-    pub(super) fn only_in_target_smoke<T>(&mut self, typed: &Option<Spanned<T>>, key: &str) {
-        if let Some(given) = typed {
-            self.problems
-                .error(given.span, format!("`{key}` needs the model \"target_smoke\""), "not in this model")
-                .help("write model = \"target_smoke\" above the first [table], or leave it out");
-        }
-    }
-
     /// In this model the pressure is solved for twice in a step and kept for none.
-    pub(super) fn no_pressure(&mut self, span: Span, model: Model) {
-        if model == Model::TargetSmoke {
+    pub(super) fn no_pressure(&mut self, span: Span) {
+        if self.model == Model::TargetSmoke {
             self.problems
                 .error(span, "the model \"target_smoke\" keeps no pressure", "no such field")
                 .help("there are the substances, \"velocity\", \"speed\" and \"vorticity\"");
@@ -39,13 +28,8 @@ impl Resolver<'_> {
     }
 
     /// How a substance is formed at the start.
-    pub(super) fn start(&mut self, s: &scene::Substance, model: Model, grid: &Grid, key: &str) -> Option<Figure> {
-        if model != Model::TargetSmoke {
-            self.only_in_target_smoke(&s.start, &format!("{key}.start"));
-            self.only_in_target_smoke(&s.drive, &format!("{key}.drive"));
-            self.only_in_target_smoke(&s.gathering, &format!("{key}.gathering"));
-            self.only_in_target_smoke(&s.levelling, &format!("{key}.levelling"));
-            self.only_in_target_smoke(&s.r#match, &format!("{key}.match"));
+    pub(super) fn start(&mut self, s: &scene::Substance, key: &str) -> Option<Figure> {
+        if self.model != Model::TargetSmoke {
             return None;
         }
         let start = s.start.as_ref()?;
@@ -54,14 +38,12 @@ impl Resolver<'_> {
                 .error(start.span, format!("`{key}` has both `start` and `initial`"), "one or the other")
                 .help("`start` is a figure, `initial` a number or an expression: keep one of the two");
         }
-        self.figure(&start.0, start.span, &format!("{key}.start"), grid)
+        self.figure(&start.0, start.span, &format!("{key}.start"))
     }
 
     /// How smoke is guided; `None` for other models. The rest of the setup is there already.
-    pub(super) fn guide(&mut self, file: &scene::SceneFile, setup: &Setup) -> Option<Guide> {
+    pub(super) fn guide(&mut self, file: &mut SceneFile, setup: &Setup) -> Option<Guide> {
         if setup.model != Model::TargetSmoke {
-            self.only_in_target_smoke(&file.guide, "guide");
-            self.only_in_target_smoke(&file.target, "target");
             return None;
         }
         if !setup.grid.has_cubes() && setup.objects.iter().any(|o| o.solid) {
@@ -82,48 +64,43 @@ impl Resolver<'_> {
         if let Err(e) = chosen {
             self.problems.error(None, e.to_string(), "");
         }
+        tell_choices(file, &draft, setup);
         Some(draft.guide)
     }
 
     /// What was typed.
-    fn draft<'a>(&mut self, file: &'a scene::SceneFile, setup: &Setup) -> Draft<'a> {
-        let default = scene::Guide::default();
-        let g = file.guide.as_deref().unwrap_or(&default);
+    fn draft(&mut self, file: &SceneFile, setup: &Setup) -> Draft {
+        let g = file.guide();
         if let (Some(over), None) = (&g.release_over, &g.release) {
             self.problems
                 .error(over.span, "`guide.release_over` without `guide.release`", "from when on?")
                 .help("for example release = 6.0");
         }
-        let over = self.positive(&g.release_over, 1.0, "guide.release_over");
-        let release = g.release.as_ref().map(|_| {
-            let from = self.not_negative(&g.release, REQUIRED, "guide.release");
-            Release { from, over }
-        });
         let mut draft = Draft {
             guide: Guide {
                 damping: self.dial(&g.damping, "guide.damping"),
-                release,
-                limiter: g.limiter.as_deref().copied().unwrap_or(Limiter::Mc),
-                projections: self.count(&g.projections, 1, 2, 2, "guide.projections"),
+                release: g.release.as_ref().map(|from| Release {
+                    from: from.value,
+                    over: g.release_over.as_deref().copied().unwrap_or(1.0),
+                }),
+                limiter: *g.limiter(),
+                projections: *g.projections(),
                 smokes: Vec::new(),
             },
-            softness: self.positive(&g.softness, 1.0, "guide.softness"),
-            typed: Vec::new(),
+            numbers: Vec::new(),
         };
         let targets = file.target.as_ref().map_or(&[][..], |list| &list.value);
         let owners: Vec<Option<usize>> =
             targets.iter().enumerate().map(|(i, t)| self.owner(t, &format!("target.{i}"))).collect();
-        for (substance, name) in self.names.clone().into_iter().enumerate() {
-            let s = file.substance.iter().flat_map(|named| &named.0).find(|(typed, _)| typed.value == name);
-            let s = s.map(|(_, s)| &s.value);
-            let (mut mine, mut typed): (Vec<Target>, Vec<&Spanned<scene::Target>>) = (Vec::new(), Vec::new());
+        for (substance, (name, s)) in file.substance.iter().flat_map(|named| &named.0).enumerate() {
+            let (mut mine, mut numbers): (Vec<Target>, Vec<usize>) = (Vec::new(), Vec::new());
             for (i, t) in targets.iter().enumerate().filter(|(i, _)| owners[*i] == Some(substance)) {
                 mine.push(self.target(t, mine.last(), &format!("target.{i}"), setup));
-                typed.push(t);
+                numbers.push(i);
             }
-            let key = format!("substance.{name}");
+            let (name, key) = (&name.value, format!("substance.{}", name.value));
             if mine.is_empty() {
-                for (word, span) in s.map_or([const { ("", None) }; 4], guided_keys) {
+                for (word, span) in guided_keys(s) {
                     if let Some(span) = span {
                         self.problems
                             .error(span, format!("`{key}.{word}`, but `{name}` has no target"), "driven to what?")
@@ -132,18 +109,15 @@ impl Resolver<'_> {
                 }
                 continue;
             }
-            let dial = |r: &mut Self, typed: Option<&Option<Spanned<scene::Dial>>>, word: &str| {
-                r.dial(typed.unwrap_or(&None), &format!("{key}.{word}"))
-            };
             draft.guide.smokes.push(Guided {
                 substance,
-                drive: dial(self, s.map(|s| &s.drive), "drive"),
-                gathering: dial(self, s.map(|s| &s.gathering), "gathering"),
-                levelling: self.not_negative(s.map_or(&None, |s| &s.levelling), 1.0, &format!("{key}.levelling")),
-                matching: s.and_then(|s| s.r#match.as_deref().copied()).unwrap_or(Matching::Mass),
+                drive: self.dial(&s.drive, &format!("{key}.drive")),
+                gathering: self.dial(&s.gathering, &format!("{key}.gathering")),
+                levelling: *s.levelling(),
+                matching: *s.r#match(),
                 targets: mine,
             });
-            draft.typed.push(typed);
+            draft.numbers.push(numbers);
         }
         if targets.is_empty() && !self.names.is_empty() {
             self.problems
@@ -174,9 +148,7 @@ impl Resolver<'_> {
     }
 
     fn target(&mut self, t: &Spanned<scene::Target>, last: Option<&Target>, key: &str, setup: &Setup) -> Target {
-        self.required(&t.time, t.span, key, "time", "4.0");
-        self.required(&t.figure, t.span, key, "figure", "{ text = \"Hello\" }");
-        let time = self.positive(&t.time, REQUIRED, &format!("{key}.time"));
+        let time = *t.time();
         if let (Some(given), Some(last)) = (&t.time, last)
             && time <= last.time
         {
@@ -185,7 +157,7 @@ impl Resolver<'_> {
                 .error(given.span, message, "too early")
                 .help("put the targets of a smoke in order of time, each later than the one before");
         }
-        let figure = t.figure.as_ref().and_then(|f| self.figure(f, f.span, &format!("{key}.figure"), &setup.grid));
+        let figure = t.figure.as_ref().and_then(|f| self.figure(f, f.span, &format!("{key}.figure")));
         let duration = setup.time.duration();
         if let (Some(given), true) = (&t.time, last.is_some_and(|last| last.time >= duration)) {
             let message = format!("`{key}` is never begun: the last frame is at {duration} s");
@@ -194,9 +166,9 @@ impl Resolver<'_> {
         Target {
             time,
             figure: figure.unwrap_or(Figure { kind: FigureKind::Formula(Formula::Number(0.0)), frame: None }),
-            strength: self.not_negative(&t.strength, 1.0, &format!("{key}.strength")),
+            strength: *t.strength(),
             smoothing: self.widths(&t.smoothing, &format!("{key}.smoothing")),
-            blend: self.not_negative(&t.blend, 0.2, &format!("{key}.blend")),
+            blend: *t.blend(),
         }
     }
 
@@ -216,11 +188,6 @@ impl Resolver<'_> {
                 }
             },
         };
-        if pair.iter().any(|width| *width < 0.0) {
-            self.problems
-                .error(typed.span, format!("`{key}` must not be negative"), "metres, 0 or more")
-                .help("leave it out to have it chosen");
-        }
         pair
     }
 
@@ -252,10 +219,9 @@ impl Resolver<'_> {
                 }
             }
         }
-        if keys.is_empty() || keys.iter().any(|key| key[1] < 0.0) {
-            let message = if keys.is_empty() { "has no keyframes" } else { "must not be negative" };
+        if keys.is_empty() {
             self.problems
-                .error(typed.span, format!("`{key}` {message}"), "0 or more")
+                .error(typed.span, format!("`{key}` has no keyframes"), "0 or more")
                 .help("for example 3.0, [[0.0, 3.0], [4.0, 0.0]], or \"auto\"");
             return Dial::constant(0.0);
         }
@@ -265,14 +231,19 @@ impl Resolver<'_> {
     /// Chooses what was left open, and looks whether targets can be reached.
     fn choose<const D: usize>(
         &mut self,
-        draft: &mut Draft<'_>,
+        draft: &mut Draft,
         setup: &Setup,
-        file: &scene::SceneFile,
+        file: &SceneFile,
     ) -> Result<(), BuildError> {
         let grid = build::grid::<D>(&setup.grid);
-        let Draft { guide, softness, typed } = draft;
+        let Draft { guide, numbers } = draft;
+        let softness = *file.guide().softness();
+        let place = |number: usize| {
+            let figure = file.target.as_ref().and_then(|list| list.get(number)).and_then(|t| t.figure.as_ref());
+            figure.map(|f| f.span)
+        };
         let mut damping: f64 = 0.0;
-        for (smoke, typed) in guide.smokes.iter_mut().zip(typed) {
+        for (smoke, numbers) in guide.smokes.iter_mut().zip(numbers) {
             let fed = is_fed(setup, smoke.substance);
             let start = build::target::start(setup, &grid, smoke.substance)?;
             if sum(&start) <= 0.0 && !fed {
@@ -284,7 +255,12 @@ impl Resolver<'_> {
                 // What sources give off may be anywhere.
                 false => {
                     let mut anywhere = start.clone();
-                    let most = super::picture::largest_emitted(smoke.substance, &setup.substances, &setup.sources);
+                    let most = super::picture::largest_emitted(
+                        smoke.substance,
+                        &setup.substances,
+                        &setup.sources,
+                        self.duration,
+                    );
                     anywhere.fill(if most > 0.0 { most as f32 } else { 1.0 });
                     anywhere
                 }
@@ -302,9 +278,8 @@ impl Resolver<'_> {
                 // What moves is looked at when it begins to count.
                 source.density(&grid, if target.figure.moves() { begin } else { target.time }, &mut density);
                 if sum(&density) <= 0.0 {
-                    let place = typed[k].figure.as_ref().map(|f| f.span);
                     self.problems
-                        .error(place, format!("there is nothing of this figure in the box at {begin} s"), "empty")
+                        .error(place(numbers[k]), format!("there is nothing of this figure in the box at {begin} s"), "empty")
                         .help(
                             "smoke needs somewhere to go: move the figure into the box, or make it larger than a cell",
                         );
@@ -315,7 +290,7 @@ impl Resolver<'_> {
                 if target.smoothing[0].is_nan() {
                     target.smoothing = [smoothing.begin, smoothing.end];
                 }
-                target.smoothing = target.smoothing.map(|width| width * *softness);
+                target.smoothing = target.smoothing.map(|width| width * softness);
                 if k == 0 {
                     damping = damping.max(v_d);
                     if smoke.drive == AUTO {
@@ -326,7 +301,7 @@ impl Resolver<'_> {
                     }
                 }
                 if !fed && smoke.matching == Matching::Mass && smoke.gathering.is_zero() {
-                    self.compare_peaks(&start, &density, typed[k].figure.as_ref().map(|f| f.span));
+                    self.compare_peaks(&start, &density, place(numbers[k]));
                 }
                 (before, begin) = (density, target.time);
             }
@@ -337,7 +312,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    fn no_smoke(&mut self, setup: &Setup, substance: usize, file: &scene::SceneFile) {
+    fn no_smoke(&mut self, setup: &Setup, substance: usize, file: &SceneFile) {
         let name = &setup.substances[substance].name;
         let typed = file.substance.iter().flat_map(|named| &named.0).find(|(typed, _)| typed.value == *name);
         let span = typed.map(|(key, s)| s.start.as_ref().map_or(key.span, |start| start.span));
@@ -359,13 +334,45 @@ impl Resolver<'_> {
     }
 }
 
+/// Writes into the file what was chosen.
+fn tell_choices(file: &mut SceneFile, draft: &Draft, setup: &Setup) {
+    let dial = |dial: &Dial| match dial.0.as_slice() {
+        [[0.0, value]] => scene::Dial::Number(*value),
+        keys => {
+            let number = |&value: &f64| Spanned { value, span: Span::DEFAULT };
+            let key = |key: &[f64; 2]| Spanned { value: key.iter().map(number).collect(), span: Span::DEFAULT };
+            scene::Dial::Keys(keys.iter().map(key).collect())
+        }
+    };
+    if let Some(Spanned { value: guide, .. }) = &mut file.guide {
+        replace(&mut guide.damping, dial(&draft.guide.damping));
+        // The widths of all targets have it now.
+        replace(&mut guide.softness, 1.0);
+    }
+    for (smoke, numbers) in draft.guide.smokes.iter().zip(&draft.numbers) {
+        if let Some(named) = &mut file.substance {
+            let table = &mut named.value.0[smoke.substance].1.value;
+            replace(&mut table.drive, dial(&smoke.drive));
+            replace(&mut table.gathering, dial(&smoke.gathering));
+        }
+        for (target, &number) in smoke.targets.iter().zip(numbers) {
+            if let Some(list) = &mut file.target {
+                let table = &mut list.value[number].value;
+                fill(&mut table.substance, || setup.substances[smoke.substance].name.clone());
+                let widths = target.smoothing.map(|value| Spanned { value, span: Span::DEFAULT });
+                replace(&mut table.smoothing, scene::Width::Pair(widths.to_vec()));
+            }
+        }
+    }
+}
+
 /// Keys of a substance that only mean something with a target.
 fn guided_keys(s: &scene::Substance) -> [(&'static str, Option<Span>); 4] {
     [
         ("drive", s.drive.as_ref().map(|v| v.span)),
         ("gathering", s.gathering.as_ref().map(|v| v.span)),
-        ("levelling", s.levelling.as_ref().map(|v| v.span)),
-        ("match", s.r#match.as_ref().map(|v| v.span)),
+        ("levelling", typed(&s.levelling).map(|v| v.span)),
+        ("match", typed(&s.r#match).map(|v| v.span)),
     ]
 }
 

@@ -17,25 +17,25 @@ const DRAWN_PIXELS: usize = 1024;
 /// Features are at most this many times smaller or larger than the box.
 const FINEST: f64 = 10_000.0;
 
-/// Most rods of a comb.
-const MAX_RODS: u64 = 100;
-
 impl Resolver<'_> {
-    pub(super) fn texture(&mut self, file: &scene::SceneFile, grid: &Grid, seed: u64) -> Option<Texture> {
-        let typed = file.texture.as_ref()?;
-        let t = &typed.value;
-        let period = self.positive(&t.period, 4.0, "texture.period");
-        let pattern = self.texture_pattern(t, typed.span, grid, seed)?;
+    pub(super) fn texture(&mut self, file: &mut SceneFile) -> Option<Texture> {
+        let typed = file.texture.as_mut()?;
+        let pattern = self.texture_pattern(&typed.value, typed.span)?;
+        let t = &mut typed.value;
+        if let TexturePattern::Image { size, .. } | TexturePattern::Photo { size, .. } = &pattern {
+            fill(&mut t.size, || size.iter().map(|&value| Spanned { value, span: Span::DEFAULT }).collect());
+        }
         Some(Texture {
-            period,
-            strength: self.between(&t.strength, 0.0, 1.0, 0.7, "texture.strength"),
-            contrast: t.contrast.as_deref().copied().unwrap_or(!pattern.is_colored()),
-            refine: self.count(&t.refine, 1, 4, 2, "texture.refine"),
+            period: *t.period(),
+            strength: *t.strength(),
+            contrast: fill(&mut t.contrast, || !pattern.is_colored()),
+            refine: *t.refine(),
             pattern,
         })
     }
 
-    fn texture_pattern(&mut self, t: &scene::Texture, span: Span, grid: &Grid, seed: u64) -> Option<TexturePattern> {
+    fn texture_pattern(&mut self, t: &scene::Texture, span: Span) -> Option<TexturePattern> {
+        let grid = &self.grid.clone();
         let spans = [
             t.noise.as_ref().map(|k| k.span),
             t.lines.as_ref().map(|k| k.span),
@@ -65,18 +65,18 @@ impl Resolver<'_> {
         }
         if let Some(noise) = &t.noise {
             return Some(TexturePattern::Noise {
-                scale: self.texture_length(&noise.scale, grid, 12.0, "texture.noise.scale"),
-                octaves: self.count(&noise.octaves, 1, 8, 4, "texture.noise.octaves"),
-                gain: self.between(&noise.gain, 0.0, 1.0, 0.6, "texture.noise.gain"),
-                seed: noise.seed.as_deref().copied().unwrap_or(seed),
+                scale: self.texture_length(&noise.scale, "texture.noise.scale"),
+                octaves: *noise.octaves(),
+                gain: *noise.gain(),
+                seed: *noise.seed(),
             });
         }
         if let Some(lines) = &t.lines {
             return Some(TexturePattern::Lines {
-                spacing: self.texture_length(&lines.spacing, grid, 24.0, "texture.lines.spacing"),
+                spacing: self.texture_length(&lines.spacing, "texture.lines.spacing"),
                 direction: self.line_direction(lines),
-                warp: self.between(&lines.warp, 0.0, 5.0, 0.35, "texture.lines.warp"),
-                seed: lines.seed.as_deref().copied().unwrap_or(seed),
+                warp: *lines.warp(),
+                seed: *lines.seed(),
             });
         }
         if let Some(photo) = &t.pattern {
@@ -87,7 +87,10 @@ impl Resolver<'_> {
         }
         let name = t.image.as_ref()?;
         let size = self.texture_size(&t.size, [grid.size[0], grid.size[1]], grid);
-        let data = self.asset(name)?;
+        self.reads_looks = true;
+        let data = self.asset(name);
+        self.reads_looks = false;
+        let data = data?;
         let artwork = match parse_artwork(&data, Path::new(&name.value), [DRAWN_PIXELS; 2]) {
             Ok(artwork) => artwork,
             Err(e) => {
@@ -109,26 +112,28 @@ impl Resolver<'_> {
     }
 
     /// A size of features: not beyond what a box can show.
-    fn texture_length(&mut self, typed: &Number, grid: &Grid, parts: f64, key: &str) -> f64 {
-        let longest = grid.longest();
-        self.between(typed, longest / FINEST, longest * FINEST, longest / parts, key)
+    fn texture_length(&mut self, typed: &Option<Spanned<f64>>, key: &str) -> f64 {
+        let (longest, Some(length)) = (self.longest(), typed) else { return self.longest() };
+        let (low, high) = (longest / FINEST, longest * FINEST);
+        if !(low..=high).contains(&length.value) {
+            let message = format!("`{key}` must lie between {low} and {high}, but is {}", length.value);
+            self.problems.error(length.span, message, "metres").help("about a tenth of the box is usual");
+        }
+        length.value.clamp(low, high)
     }
 
     fn line_direction(&mut self, lines: &scene::TextureLines) -> Vec<f64> {
-        let along_x: Vec<f64> = (0..self.d).map(|a| if a == 0 { 1.0 } else { 0.0 }).collect();
-        let Some(typed) = &lines.direction else { return along_x };
-        let direction = self.vector(&lines.direction, "texture.lines.direction");
-        if direction.iter().all(|v| *v == 0.0) && typed.len() == self.d {
+        let direction = lines.direction().values();
+        if let (Some(typed), true) = (&lines.direction, direction.iter().all(|v| *v == 0.0)) {
             self.problems
                 .error(typed.span, "`texture.lines.direction` has no direction", "length zero")
                 .help("for example [1.0, 0.5]: from one line to the next");
-            return along_x;
         }
         direction
     }
 
     /// Width and height of a picture; a whole number of them fits into a box that repeats.
-    fn texture_size(&mut self, typed: &Vector, default: [f64; 2], grid: &Grid) -> [f64; 2] {
+    fn texture_size(&mut self, typed: &Option<Spanned<Vec<Spanned<f64>>>>, default: [f64; 2], grid: &Grid) -> [f64; 2] {
         let Some(typed) = typed else { return default };
         let [width, height] = typed.as_slice() else {
             self.problems
@@ -137,12 +142,6 @@ impl Resolver<'_> {
             return default;
         };
         for (a, length) in [width, height].into_iter().enumerate() {
-            if length.value <= 0.0 {
-                self.problems
-                    .error(length.span, format!("`texture.size` cannot be {}", length.value), "metres, above zero")
-                    .help("leave it out to have the picture as large as the box");
-                return default;
-            }
             let times = grid.size[a] / length.value;
             if grid.axes[a] == Axis::Periodic && (times - times.round()).abs() > 1e-6 {
                 let fitting = grid.size[a] / times.round().max(1.0);
@@ -156,17 +155,11 @@ impl Resolver<'_> {
         [width.value, height.value]
     }
 
-    pub(super) fn stir(&mut self, f: &scene::Force, key: &str, grid: &Grid) -> Option<ForceKind> {
-        let s = f.stir.as_ref()?;
-        let key = format!("{key}.stir");
-        self.required(&s.path, s.span, &key, "path", "[[0.2, 0.5], [0.8, 0.5]]").then_some(())?;
+    pub(super) fn stir(&mut self, s: &Spanned<scene::Stir>, key: &str) -> Option<ForceKind> {
+        let grid = self.grid.clone();
         let typed = s.path.as_ref()?;
         let before = self.problems.errors.len();
-        let mut path: Vec<Vec<f64>> = typed
-            .iter()
-            .enumerate()
-            .map(|(i, point)| self.vector(&Some(point.clone()), &format!("{key}.path.{i}")))
-            .collect();
+        let mut path: Vec<Vec<f64>> = typed.iter().map(|point| point.values()).collect();
         if path.len() < 2 {
             self.problems
                 .error(typed.span, format!("`{key}.path` has {}", entries(path.len())), "at least 2 points")
@@ -178,29 +171,20 @@ impl Resolver<'_> {
         if self.problems.errors.len() > before {
             return None;
         }
-        let looped = s.r#loop.as_deref().copied().unwrap_or(false);
-        if looped && !closes(&path, grid) {
+        let looped = *s.r#loop();
+        if looped && !closes(&path, &grid) {
             path.push(path[0].clone());
         }
-        let speed = self.positive(&s.speed, grid.longest() / 2.0, &format!("{key}.speed"));
-        let times = self.stir_times(s, &path, speed, &key)?;
-        let rods = self.count(&s.rods, 1, MAX_RODS, 1, &format!("{key}.rods"));
-        let apart = self.vector(&s.apart, &format!("{key}.apart"));
+        let speed = s.speed.as_deref().copied().unwrap_or(grid.longest() / 2.0);
+        let times = self.stir_times(s, &path, speed, key)?;
+        let (rods, apart) = (*s.rods(), s.apart().values());
         if rods > 1 && apart.iter().all(|v| *v == 0.0) {
             let span = s.rods.as_ref().map(|r| r.span);
             self.problems
                 .error(span, format!("`{key}` has {rods} rods in the same place"), "how far apart?")
                 .help("for example apart = [0.0, 0.1]: from one rod to the next");
         }
-        Some(ForceKind::Stir {
-            path,
-            times,
-            looped,
-            radius: self.positive(&s.radius, grid.longest() / 40.0, &format!("{key}.radius")),
-            rate: self.positive(&s.rate, 30.0, &format!("{key}.rate")),
-            rods,
-            apart,
-        })
+        Some(ForceKind::Stir { path, times, looped, radius: *s.radius(), rate: s.rate().plain(), rods, apart })
     }
 
     /// When the rod is at each point.

@@ -1,113 +1,32 @@
-//! Numbers, vectors, colours and expressions, each with its bounds.
+//! Expressions, over space and over time.
 
 use super::*;
-use crate::diagnostic::number;
-use crate::expr::Expr;
+use crate::expr::{Expr, ExprError};
 
 impl Resolver<'_> {
-    /// One entry per axis; zeros if absent or wrong.
-    pub(super) fn vector(&mut self, typed: &Vector, key: &str) -> Vec<f64> {
-        let Some(typed) = typed else { return vec![0.0; self.d] };
-        if typed.len() != self.d {
-            self.wrong_length(typed.len(), typed.span, key);
-            return vec![0.0; self.d];
-        }
-        typed.iter().map(|v| v.value).collect()
-    }
-
-    fn wrong_length(&mut self, got: usize, span: Span, key: &str) {
-        let message = format!("`{key}` has {}, but the scene is {}D", entries(got), self.d);
-        let help =
-            format!("`grid.cells` has {} entries, so every position and velocity has {} as well", self.d, self.d);
-        self.problems.error(span, message, format!("expected {} entries", self.d)).help(help);
-    }
-
-    pub(super) fn not_negative(&mut self, typed: &Number, default: f64, key: &str) -> f64 {
-        self.checked(typed, default, key, |v| v >= 0.0, "must not be negative", "0 or more")
-    }
-
-    pub(super) fn positive(&mut self, typed: &Number, default: f64, key: &str) -> f64 {
-        self.checked(typed, default, key, |v| v > 0.0, "must be above zero", "more than 0")
-    }
-
-    pub(super) fn between(&mut self, typed: &Number, lo: f64, hi: f64, default: f64, key: &str) -> f64 {
-        let rule = format!("must lie between {lo} and {hi}");
-        self.checked(typed, default, key, |v| (lo..=hi).contains(&v), &rule, &format!("{lo} to {hi}"))
-    }
-
-    fn checked(
-        &mut self,
-        typed: &Number,
-        default: f64,
-        key: &str,
-        ok: impl Fn(f64) -> bool,
-        rule: &str,
-        label: &str,
-    ) -> f64 {
-        match typed {
-            Some(v) if ok(v.value) => v.value,
-            Some(v) => {
-                let fix = self.problems.error(v.span, format!("`{key}` {rule}, but is {}", number(v.value)), label);
-                if default.is_finite() {
-                    fix.help(format!("the default is {}", number(default)));
-                }
-                default
-            }
-            None => default,
-        }
-    }
-
-    pub(super) fn count(&mut self, typed: &Option<Spanned<u64>>, lo: u64, hi: u64, default: u32, key: &str) -> u32 {
-        match typed {
-            Some(v) if (lo..=hi).contains(&v.value) => v.value as u32,
-            Some(v) => {
-                let message = format!("`{key}` must lie between {lo} and {hi}, but is {}", v.value);
-                self.problems.error(v.span, message, format!("{lo} to {hi}")).help(format!("the default is {default}"));
-                default
-            }
-            None => default,
-        }
-    }
-
-    pub(super) fn interval(&mut self, from: &Number, to: &Number, key: &str) -> Interval {
-        let start = self.not_negative(from, 0.0, &format!("{key}.from"));
-        if let Some(end) = to.as_ref().filter(|end| end.value <= start) {
-            let message = format!("`{key}` stops at {} s, before it starts at {start} s", end.value);
+    /// When something acts.
+    pub(super) fn interval(&mut self, from: f64, to: &Option<Spanned<f64>>, key: &str) -> Interval {
+        if let Some(end) = to.as_ref().filter(|end| end.value <= from) {
+            let message = format!("`{key}` stops at {} s, before it starts at {from} s", end.value);
             self.problems
                 .error(end.span, message, "too early")
                 .help("`to` must be later than `from`; without `to` it never stops");
         }
-        Interval { from: start, to: to.as_ref().map_or(f64::INFINITY, |t| t.value) }
+        Interval { from, to: to.as_ref().map_or(f64::INFINITY, |t| t.value) }
     }
 
-    /// Whether a required key is there; says so if not.
-    pub(super) fn required<T>(
-        &mut self,
-        typed: &Option<T>,
-        table: Span,
-        place: &str,
-        key: &str,
-        example: &str,
-    ) -> bool {
-        if typed.is_none() {
-            self.problems
-                .error(table, format!("`{place}` has no `{key}`"), format!("`{key}` is missing"))
-                .help(format!("for example {key} = {example}"));
-        }
-        typed.is_some()
-    }
-
+    /// One formula per axis.
     pub(super) fn formulas(
         &mut self,
-        typed: &Spanned<Vec<Spanned<NumberOrText>>>,
+        list: &[Spanned<NumberOrText>],
+        span: Span,
         key: &str,
         known: Known,
     ) -> Vec<Formula> {
-        if typed.len() != self.d {
-            self.wrong_length(typed.len(), typed.span, key);
+        if !self.has_length(list.len(), span, key) {
             return vec![Formula::Number(0.0); self.d];
         }
-        typed.iter().map(|f| self.formula(f, key, known)).collect()
+        list.iter().map(|f| self.formula(f, key, known)).collect()
     }
 
     pub(super) fn formula(&mut self, typed: &Spanned<NumberOrText>, key: &str, known: Known) -> Formula {
@@ -117,18 +36,10 @@ impl Resolver<'_> {
         };
         match Expr::parse(text, &self.variables(known)) {
             Ok(expr) => match expr.constant() {
-                Some(value) if value.is_finite() => Formula::Number(f64::from(value)),
-                Some(value) => {
-                    self.problems
-                        .error(typed.span, format!("`{key}` is {value} everywhere"), "not a finite number")
-                        .help("is something divided by zero, or a number too large?");
-                    Formula::Number(0.0)
-                }
+                Some(value) => Formula::Number(self.finite(f64::from(value), typed.span, key)),
                 None => Formula::Expression(expr),
             },
             Err(e) => {
-                let span =
-                    e.position.clone().map_or(typed.span, |p| inside_text(self.problems.sources, typed.span, text, p));
                 let name = e.position.clone().and_then(|p| text.get(p)).unwrap_or("");
                 let unknown = e.message.ends_with(crate::expr::UNKNOWN);
                 let help = if unknown && self.d == 2 && ["z", "w", "noise_z"].contains(&name) {
@@ -139,14 +50,57 @@ impl Resolver<'_> {
                 {
                     Some("at the start only the position (x, y, z) and noise are known".to_owned())
                 } else {
-                    e.help
+                    None
                 };
-                let fix = self.problems.error(span, format!("in `{key}`: {}", e.message), "here");
-                if let Some(help) = help {
-                    fix.help(help);
-                }
+                self.bad_expression(e, help, text, typed.span, key);
                 Formula::Number(0.0)
             }
+        }
+    }
+
+    /// An expression of time.
+    pub(crate) fn curve(&mut self, text: &str, span: Span, key: &str) -> Curve {
+        match Expr::parse(text, &["t".to_owned()]) {
+            Ok(expr) => {
+                if let Some(value) = expr.constant() {
+                    return Curve::Constant(self.finite(f64::from(value), span, key));
+                }
+                let curve = Curve::Expression(expr);
+                let steps = 200;
+                let times = (0..=steps).map(|i| self.duration * f64::from(i) / f64::from(steps));
+                if let Some(time) = times.into_iter().find(|time| !curve.at(*time).is_finite()) {
+                    let message = format!("`{key}` is {} at {time:.3} s", curve.at(time));
+                    self.problems
+                        .error(span, message, "not a finite number")
+                        .help("is something divided by zero, or a logarithm or root taken of a negative number?");
+                    return Curve::Constant(0.0);
+                }
+                curve
+            }
+            Err(e) => {
+                let known = e.message.ends_with(crate::expr::UNKNOWN);
+                let help = known.then(|| "what changes with time depends on `t` alone, in seconds".to_owned());
+                self.bad_expression(e, help, text, span, key);
+                Curve::Constant(0.0)
+            }
+        }
+    }
+
+    fn finite(&mut self, value: f64, span: Span, key: &str) -> f64 {
+        if value.is_finite() {
+            return value;
+        }
+        self.problems
+            .error(span, format!("`{key}` is {value} everywhere"), "not a finite number")
+            .help("is something divided by zero, or a number too large?");
+        0.0
+    }
+
+    fn bad_expression(&mut self, e: ExprError, help: Option<String>, text: &str, span: Span, key: &str) {
+        let place = e.position.map_or(span, |p| inside_text(self.problems.sources, span, text, p));
+        let fix = self.problems.error(place, format!("in `{key}`: {}", e.message), "here");
+        if let Some(help) = help.or(e.help) {
+            fix.help(help);
         }
     }
 
@@ -161,21 +115,5 @@ impl Resolver<'_> {
             names.extend(self.names.iter().cloned());
         }
         names
-    }
-
-    pub(super) fn color(&mut self, typed: &Spanned<String>) -> [u8; 3] {
-        let digits = typed.strip_prefix('#').unwrap_or("");
-        let hex = u32::from_str_radix(digits, 16).ok().filter(|_| digits.bytes().all(|b| b.is_ascii_hexdigit()));
-        match (digits.len(), hex) {
-            (6, Some(c)) => [(c >> 16) as u8, (c >> 8) as u8, c as u8],
-            (3, Some(c)) => [(c >> 8 & 15) as u8 * 17, (c >> 4 & 15) as u8 * 17, (c & 15) as u8 * 17],
-            _ => {
-                let message = format!("`{}` is not a colour", short(typed));
-                self.problems
-                    .error(typed.span, message, "not a colour")
-                    .help("colours are written \"#rrggbb\", for example \"#ff8800\"");
-                [0; 3]
-            }
-        }
     }
 }

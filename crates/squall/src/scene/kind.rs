@@ -1,9 +1,11 @@
-//! How values are read from the tree: each type says, side by side, what it accepts and what its schema is.
+//! Kinds of values: each type says, side by side, how it is read, checked, completed, written and described.
 
 use serde_json::{Value as Json, json};
 
 use super::tree::{Node, Value};
-use crate::diagnostic::{Problems, Spanned, did_you_mean, number};
+use super::write::{Writer, quoted};
+use crate::diagnostic::{Problems, Span, Spanned, number};
+use crate::setup::Resolver;
 
 /// Longest text in a scene, in characters.
 const MAX_TEXT: usize = 4000;
@@ -35,24 +37,65 @@ impl Reader<'_, '_> {
     }
 }
 
-/// A type that can be read from a scene.
-pub(crate) trait Read: Sized {
+/// A kind of value in a scene.
+pub(crate) trait Kind: Sized {
     /// Reads it; `None` after having reported what is wrong.
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self>;
+
     /// What it accepts, as JSON Schema.
     fn schema() -> Json;
+
+    /// What it is, for the reference: "number", "text".
+    fn kind() -> String;
+
+    /// As TOML, within a line.
+    fn write(&self, writer: &Writer) -> String;
+
+    /// As TOML, at the top of a file: tables have a heading.
+    fn write_section(&self, heading: &str, writer: &Writer, out: &mut String) {
+        *out += &format!("{heading} = {}\n", self.write(writer));
+    }
+
+    /// Whether it has a heading there.
+    fn is_section(&self) -> bool {
+        false
+    }
+
+    /// Shows all numbers whose range is declared with the key, and where they were written.
+    fn numbers(&self, _span: Span, _visit: &mut dyn FnMut(f64, Span)) {}
+
+    /// Fills in defaults and checks what can be checked only now: how many axes there are, which substances.
+    fn complete(&mut self, _span: Span, _path: &str, _resolver: &mut Resolver<'_>) {}
 }
 
-impl<T: Read> Read for Spanned<T> {
+impl<T: Kind> Kind for Spanned<T> {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         Some(Spanned { value: T::read(node, reader)?, span: node.span })
     }
     fn schema() -> Json {
         T::schema()
     }
+    fn kind() -> String {
+        T::kind()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        self.value.write(writer)
+    }
+    fn write_section(&self, heading: &str, writer: &Writer, out: &mut String) {
+        self.value.write_section(heading, writer, out);
+    }
+    fn is_section(&self) -> bool {
+        self.value.is_section()
+    }
+    fn numbers(&self, _: Span, visit: &mut dyn FnMut(f64, Span)) {
+        self.value.numbers(self.span, visit);
+    }
+    fn complete(&mut self, _: Span, path: &str, resolver: &mut Resolver<'_>) {
+        self.value.complete(self.span, path, resolver);
+    }
 }
 
-impl Read for f64 {
+impl Kind for f64 {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         let value = match &node.value {
             Value::Float(value) => *value,
@@ -73,9 +116,19 @@ impl Read for f64 {
     fn schema() -> Json {
         json!({ "type": "number" })
     }
+    fn kind() -> String {
+        "number".to_owned()
+    }
+    fn write(&self, _: &Writer) -> String {
+        // The shortest text that reads back as the same number, always with a point or an exponent.
+        format!("{self:?}")
+    }
+    fn numbers(&self, span: Span, visit: &mut dyn FnMut(f64, Span)) {
+        visit(*self, span);
+    }
 }
 
-impl Read for u64 {
+impl Kind for u64 {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
             Value::Int(value) if *value >= 0 => Some(*value as u64),
@@ -88,9 +141,18 @@ impl Read for u64 {
     fn schema() -> Json {
         json!({ "type": "integer", "minimum": 0 })
     }
+    fn kind() -> String {
+        "whole number".to_owned()
+    }
+    fn write(&self, _: &Writer) -> String {
+        self.to_string()
+    }
+    fn numbers(&self, span: Span, visit: &mut dyn FnMut(f64, Span)) {
+        visit(*self as f64, span);
+    }
 }
 
-impl Read for bool {
+impl Kind for bool {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match node.value {
             Value::Bool(value) => Some(value),
@@ -100,9 +162,15 @@ impl Read for bool {
     fn schema() -> Json {
         json!({ "type": "boolean" })
     }
+    fn kind() -> String {
+        "true or false".to_owned()
+    }
+    fn write(&self, _: &Writer) -> String {
+        self.to_string()
+    }
 }
 
-impl Read for String {
+impl Kind for String {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         let Value::Text(text) = &node.value else { return reader.wrong(node, "a text in quotes", "") };
         if text.chars().count() > MAX_TEXT {
@@ -115,9 +183,15 @@ impl Read for String {
     fn schema() -> Json {
         json!({ "type": "string" })
     }
+    fn kind() -> String {
+        "text".to_owned()
+    }
+    fn write(&self, _: &Writer) -> String {
+        quoted(self)
+    }
 }
 
-impl<T: Read> Read for Vec<T> {
+impl<T: Kind> Kind for Vec<T> {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         let items = match &node.value {
             Value::List(items) => items,
@@ -143,6 +217,26 @@ impl<T: Read> Read for Vec<T> {
     fn schema() -> Json {
         json!({ "type": "array", "items": T::schema() })
     }
+    fn kind() -> String {
+        format!("list: {}", T::kind())
+    }
+    fn write(&self, writer: &Writer) -> String {
+        format!("[{}]", self.iter().map(|item| item.write(writer)).collect::<Vec<_>>().join(", "))
+    }
+    fn write_section(&self, heading: &str, writer: &Writer, out: &mut String) {
+        self.iter().for_each(|item| item.write_section(&format!("[{heading}]"), writer, out));
+    }
+    fn is_section(&self) -> bool {
+        self.first().is_some_and(Kind::is_section)
+    }
+    fn numbers(&self, span: Span, visit: &mut dyn FnMut(f64, Span)) {
+        self.iter().for_each(|item| item.numbers(span, visit));
+    }
+    fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {
+        for (index, item) in self.iter_mut().enumerate() {
+            item.complete(span, &format!("{path}.{index}"), resolver);
+        }
+    }
 }
 
 /// A table whose keys are names chosen by the user, in file order.
@@ -155,7 +249,7 @@ impl<T> Default for Named<T> {
     }
 }
 
-impl<T: Read> Read for Named<T> {
+impl<T: Kind> Kind for Named<T> {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         let Value::Table(entries) = &node.value else {
             return reader.wrong(node, "a table of names", "for example { density = 1.0 }");
@@ -177,6 +271,29 @@ impl<T: Read> Read for Named<T> {
     fn schema() -> Json {
         json!({ "type": "object", "additionalProperties": T::schema() })
     }
+    fn kind() -> String {
+        format!("table of names: {}", T::kind())
+    }
+    fn write(&self, writer: &Writer) -> String {
+        let entries = self.0.iter().map(|(name, value)| format!("{} = {}", name.value, value.write(writer)));
+        format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+    }
+    fn write_section(&self, heading: &str, writer: &Writer, out: &mut String) {
+        for (name, value) in &self.0 {
+            value.write_section(&format!("{heading}.{}", name.value), writer, out);
+        }
+    }
+    fn is_section(&self) -> bool {
+        true
+    }
+    fn numbers(&self, span: Span, visit: &mut dyn FnMut(f64, Span)) {
+        self.0.iter().for_each(|(_, value)| value.numbers(span, visit));
+    }
+    fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {
+        for (name, value) in &mut self.0 {
+            value.complete(span, &format!("{path}.{}", name.value), resolver);
+        }
+    }
 }
 
 /// A number, or an expression in quotes.
@@ -188,7 +305,7 @@ pub enum NumberOrText {
     Text(String),
 }
 
-impl Read for NumberOrText {
+impl Kind for NumberOrText {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
             Value::Float(_) | Value::Int(_) => f64::read(node, reader).map(NumberOrText::Number),
@@ -198,6 +315,15 @@ impl Read for NumberOrText {
     }
     fn schema() -> Json {
         json!({ "type": ["number", "string"] })
+    }
+    fn kind() -> String {
+        "number or expression".to_owned()
+    }
+    fn write(&self, writer: &Writer) -> String {
+        match self {
+            NumberOrText::Number(value) => value.write(writer),
+            NumberOrText::Text(text) => quoted(text),
+        }
     }
 }
 
@@ -210,7 +336,7 @@ pub enum OneOrMany<T> {
     Many(Vec<T>),
 }
 
-impl<T: Read> Read for OneOrMany<T> {
+impl<T: Kind> Kind for OneOrMany<T> {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
         match &node.value {
             Value::List(_) => Vec::read(node, reader).map(OneOrMany::Many),
@@ -220,141 +346,74 @@ impl<T: Read> Read for OneOrMany<T> {
     fn schema() -> Json {
         json!({ "anyOf": [T::schema(), Vec::<T>::schema()] })
     }
-}
-
-/// Reads the keys of a table: hands each known one to `field`, reports the others.
-pub(crate) fn read_keys(
-    node: &Node,
-    reader: &mut Reader<'_, '_>,
-    keys: &[&str],
-    mut field: impl FnMut(&str, &Node, &mut Reader<'_, '_>),
-) -> Option<()> {
-    let Value::Table(entries) = &node.value else {
-        let example = format!("write a table with some of: {}", keys.join(", "));
-        return reader.wrong(node, "a table", &example);
-    };
-    for entry in entries {
-        reader.path.push(entry.key.clone());
-        if keys.contains(&entry.key.as_str()) {
-            field(&entry.key, &entry.node, reader);
-        } else {
-            let place = reader.path[..reader.path.len() - 1].join(".");
-            let message = match place.is_empty() {
-                true => format!("unknown key `{}`", entry.key),
-                false => format!("unknown key `{}` in `{place}`", entry.key),
-            };
-            let help = match super::often_meant(&place, &entry.key) {
-                Some(advice) => advice,
-                None => did_you_mean(&entry.key, keys, "keys here"),
-            };
-            reader.problems.error(entry.key_span, message, "not a key").help(help);
-        }
-        reader.path.pop();
+    fn kind() -> String {
+        format!("{}, or a list", T::kind())
     }
-    Some(())
-}
-
-/// Defines a table of a scene: the struct, its reader and its schema from one list of keys. Every key may be absent;
-/// a description that ends in "Required." makes the schema ask for it.
-macro_rules! table {
-    ($($(#[doc = $doc:literal])+ pub struct $Name:ident { $($(#[doc = $text:literal])+ $field:ident: $T:ty,)* })+) => { $(
-        $(#[doc = $doc])+
-        #[derive(Clone, Debug, Default, PartialEq)]
-        pub struct $Name { $($(#[doc = $text])+ pub $field: Option<Spanned<$T>>,)* }
-
-        impl Read for $Name {
-            fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
-                let mut table = $Name::default();
-                let mut whole = true;
-                read_keys(node, reader, &[$(plain_key(stringify!($field))),*], |key, node, reader| {
-                    $(if key == plain_key(stringify!($field)) {
-                        table.$field = Read::read(node, reader);
-                        whole &= table.$field.is_some();
-                    })*
-                })?;
-                whole.then_some(table)
-            }
-
-            fn schema() -> serde_json::Value {
-                let mut properties = serde_json::Map::new();
-                let mut required: Vec<&str> = Vec::new();
-                $({
-                    let key = plain_key(stringify!($field));
-                    let text = [$($text.trim()),+].join(" ");
-                    if text.ends_with("Required.") {
-                        required.push(key);
-                    }
-                    let mut schema = <$T>::schema();
-                    schema["description"] = text.into();
-                    properties.insert(key.into(), schema);
-                })*
-                let description = [$($doc.trim()),+].join(" ");
-                serde_json::json!({
-                    "type": "object",
-                    "description": description,
-                    "properties": properties,
-                    "required": required,
-                    "additionalProperties": false
-                })
-            }
+    fn write(&self, writer: &Writer) -> String {
+        match self {
+            OneOrMany::One(value) => value.write(writer),
+            OneOrMany::Many(list) => list.write(writer),
         }
-    )+ };
-}
-pub(crate) use table;
-
-/// `r#box` is written `box` in scenes.
-pub(crate) const fn plain_key(field: &'static str) -> &'static str {
-    match field.as_bytes() {
-        [b'r', b'#', ..] => field.split_at(2).1,
-        _ => field,
+    }
+    fn numbers(&self, span: Span, visit: &mut dyn FnMut(f64, Span)) {
+        match self {
+            OneOrMany::One(value) => value.numbers(span, visit),
+            OneOrMany::Many(list) => list.numbers(span, visit),
+        }
     }
 }
 
-/// Defines a choice between words: the enum, its reader and its schema from one list.
-macro_rules! choices {
-    ($($(#[doc = $doc:literal])+ pub enum $Name:ident { $($(#[doc = $text:literal])+ $Variant:ident = $word:literal,)+ })+) => { $(
-        $(#[doc = $doc])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $Name { $($(#[doc = $text])+ $Variant,)+ }
 
-        impl $Name {
-            /// All of them, as they are written in scenes.
-            pub const WORDS: &[&str] = &[$($word),+];
-
-            /// How it is written in a scene.
-            pub fn word(self) -> &'static str {
-                match self { $($Name::$Variant => $word,)+ }
-            }
-        }
-
-        impl Read for $Name {
-            fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
-                match word(node, reader, Self::WORDS)? {
-                    $($word => Some($Name::$Variant),)+
-                    _ => None,
-                }
-            }
-
-            fn schema() -> serde_json::Value {
-                let words = [$(serde_json::json!({ "const": $word, "description": ([$($text.trim()),+].join(" ")) })),+];
-                serde_json::json!({ "oneOf": words })
-            }
-        }
-    )+ };
+/// A kind of value that others use as a plain one.
+pub trait Plain {
+    /// What they use.
+    type Plain;
+    /// The value, of a completed scene.
+    fn plain(&self) -> Self::Plain;
 }
-pub(crate) use choices;
 
-/// Reads one of several words.
-pub(crate) fn word<'n>(node: &'n Node, reader: &mut Reader<'_, '_>, words: &[&str]) -> Option<&'n str> {
-    let list = words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ");
-    let Value::Text(text) = &node.value else {
-        return reader.wrong(node, &format!("one of {list}"), "");
-    };
-    if words.contains(&text.as_str()) {
-        return Some(text);
+/// Values that are plain already.
+macro_rules! plain {
+    ($($T:ty),*) => { $(impl Plain for $T {
+        type Plain = $T;
+        fn plain(&self) -> $T {
+            self.clone()
+        }
+    })* };
+}
+plain!(f64, u64, u32, bool, String);
+
+impl Plain for super::Vector {
+    type Plain = Vec<f64>;
+    fn plain(&self) -> Vec<f64> {
+        self.values()
     }
-    let message = format!("`{}` cannot be \"{}\"", reader.key(), text.chars().take(60).collect::<String>());
-    let help = did_you_mean(text, words, "choices");
-    reader.problems.error(node.span, message, "not one of the choices").help(help);
-    None
+}
+
+impl Plain for super::Pair {
+    type Plain = [f64; 2];
+    fn plain(&self) -> [f64; 2] {
+        self.0
+    }
+}
+
+impl Plain for super::Angles {
+    type Plain = [f64; 3];
+    fn plain(&self) -> [f64; 3] {
+        self.0
+    }
+}
+
+impl Plain for super::Color {
+    type Plain = [u8; 3];
+    fn plain(&self) -> [u8; 3] {
+        self.0
+    }
+}
+
+impl<T: Plain> Plain for Vec<Spanned<T>> {
+    type Plain = Vec<T::Plain>;
+    fn plain(&self) -> Self::Plain {
+        self.iter().map(|item| item.plain()).collect()
+    }
 }

@@ -1,0 +1,70 @@
+//! Scenes as TOML: the completed scene, or the part of it that matters to something.
+
+use super::choices::Model;
+use super::key::{Key, Matters};
+use super::kind::Kind;
+use crate::diagnostic::Spanned;
+
+/// Which keys are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Writer {
+    /// Those of this model; `None`: of all.
+    pub model: Option<Model>,
+    /// Those that matter to this much.
+    pub matters: Matters,
+}
+
+impl Writer {
+    /// Every key.
+    pub fn everything() -> Self {
+        Writer { model: None, matters: Matters::Run }
+    }
+
+    /// Adds `key = value`, if there is a value and it is to be written.
+    pub fn line<T: Kind>(&self, lines: &mut Vec<String>, keys: &[Key], name: &str, value: &Option<Spanned<T>>) {
+        if let (Some(value), Some(key)) = (value, keys.iter().find(|key| key.name == name))
+            && self.wants(key)
+        {
+            lines.push(format!("{name} = {}", value.write(self)));
+        }
+    }
+
+    /// Writes a key of a file, if it has a heading or not as asked for.
+    pub fn part<T: Kind>(
+        &self,
+        out: &mut String,
+        keys: &[Key],
+        name: &str,
+        value: &Option<Spanned<T>>,
+        sections: bool,
+    ) {
+        if let (Some(value), Some(key)) = (value, keys.iter().find(|key| key.name == name))
+            && self.wants(key)
+            && value.is_section() == sections
+        {
+            match sections {
+                true => value.write_section(name, self, out),
+                false => *out += &format!("{name} = {}\n", value.write(self)),
+            }
+        }
+    }
+
+    /// Whether a key is written.
+    pub fn wants(&self, key: &Key) -> bool {
+        key.matters <= self.matters && self.model.is_none_or(|model| key.is_for(model))
+    }
+}
+
+/// A text in quotes, as TOML has them.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out += &format!("\\u{:04X}", c as u32),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
