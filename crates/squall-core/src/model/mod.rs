@@ -153,14 +153,14 @@ macro_rules! simulation {
             }
         }
 
-        impl $Model<2> {
+        impl $model<2> {
             /// As any simulation. Its steps are compiled here once, and not in every crate that makes a box of it.
             pub fn boxed(self) -> Box<dyn $crate::Replay> {
                 Box::new(self)
             }
         }
 
-        impl $Model<3> {
+        impl $model<3> {
             /// As any simulation. Its steps are compiled here once, and not in every crate that makes a box of it.
             pub fn boxed(self) -> Box<dyn $crate::Replay> {
                 Box::new(self)
