@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::choices::Interpolation;
+use super::choices::{Interpolation, Up};
 use super::read::{OneOrMany, Read, Reader, plain_key, read_keys, table};
 use super::tree::{Node, Value};
 use crate::diagnostic::Spanned;
@@ -90,14 +90,16 @@ table! {
         file: String,
         /// First and last frame of a sequence.
         frames: Vec<Spanned<u64>>,
-        /// Meshes per second of a sequence. Default: time.fps.
+        /// Meshes per second of a sequence or an animation. Default: time.fps.
         fps: f64,
-        /// Whether a sequence begins again at its end. Default false.
+        /// Whether a sequence or an animation begins again at its end. Default false.
         r#loop: bool,
         /// The mesh is a sheet of this thickness in metres, not the surface of a solid.
         sheet: f64,
         /// Makes parts that are thinner than a cell and a half that thick. Default false.
         thicken: bool,
+        /// Which axis of the file points upwards: "y", or "z" as in PLY and STL files of Blender. Default "y".
+        up: Up,
     }
 
     /// One shape without another.

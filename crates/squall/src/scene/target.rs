@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::choices::{Channel, Fit, FlatAxis, Limiter};
+use super::choices::{Channel, Fit, FlatAxis, Limiter, Up};
 use super::read::{NumberOrText, OneOrMany, Read, Reader, plain_key, read_keys, table};
 use super::shapes::{Motion, Part};
 use super::tree::{Node, Value};
@@ -39,6 +39,8 @@ table! {
         r#loop: bool,
         /// Which grid of a `vdb` file. Default: density, else the first one.
         grid: String,
+        /// Which axis of a `mesh` or `vdb` file points upwards: "y", or "z" as in Blender. Default "y".
+        up: Up,
         /// What of a picture counts as drawn. Default "auto".
         channel: Channel,
         /// Takes what is not drawn instead. Default false.
@@ -51,7 +53,7 @@ table! {
         center: Vec<Spanned<f64>>,
         /// Width and height of the frame, metres; three lengths for a mesh or a volume. Default: the box without its margin.
         size: Vec<Spanned<f64>>,
-        /// Degrees counter-clockwise; for a shape in 3D about x, y and z. Default 0.
+        /// Degrees counter-clockwise; for a mesh or a shape in 3D about x, y and z. Default 0.
         rotation: OneOrMany<Spanned<f64>>,
         /// How thick a picture or a text is in 3D, metres. Default 1/8 of the shortest side.
         thickness: f64,

@@ -21,7 +21,7 @@ pub use crate::scene::choices::{
 };
 pub use film::{Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
 pub use flipbook::Flipbook;
-pub use shape::{Interpolation, Mesh, Motion, MotionKey, Object, Shape};
+pub use shape::{Interpolation, Mesh, Motion, MotionKey, Object, Shape, Up};
 pub use target::{
     Channel, Dial, EASED_DRIVE, EASED_GATHERING, Figure, FigureKind, File, Fit, FlatAxis, Frame, Guide, Guided, Ink,
     Limiter, Matching, Release, Target,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::assets::{load_mesh, numbered};
+use crate::assets::{MeshFiles, numbered};
 
 /// Longest mesh sequence.
 const MAX_MESHES: u64 = 10_000;
@@ -109,7 +109,7 @@ impl Resolver<'_> {
     }
 
     /// Degrees about x, y and z. In 2D one number: about the viewer's axis.
-    fn angles(&mut self, typed: &Option<Spanned<OneOrMany<Spanned<f64>>>>, key: &str) -> [f64; 3] {
+    pub(super) fn angles(&mut self, typed: &Option<Spanned<OneOrMany<Spanned<f64>>>>, key: &str) -> [f64; 3] {
         match (typed.as_ref().map(|t| (&t.value, t.span)), self.d) {
             (None, _) => [0.0; 3],
             (Some((OneOrMany::One(angle), _)), 2) => [0.0, 0.0, angle.value],
@@ -330,29 +330,28 @@ impl Resolver<'_> {
         self.required(&mesh.file, typed.span, key, "file", "\"horse.ply\"");
         let file = mesh.file.as_ref()?;
         let frames = self.mesh_frames(mesh, file, key)?;
-        let mut meshes = Vec::new();
-        let mut fingerprint = 0;
+        let fps = self.between(&mesh.fps, 0.001, 10_000.0, self.fps, &format!("{key}.fps"));
+        let up = mesh.up.as_deref().copied().unwrap_or(Up::Y);
+        let mut files = MeshFiles::default();
         for frame in frames.map_or(0..=0, |[first, last]| first..=last) {
             let name = numbered(&file.value, frame).unwrap_or_else(|| file.value.clone());
-            match load_mesh(self.assets, &name) {
-                Ok((mesh, hash)) => {
-                    meshes.push(mesh);
-                    fingerprint = hash ^ u64::rotate_left(fingerprint, 7);
-                }
-                Err(e) => {
-                    self.problems.error(file.span, e.to_string(), "this file").help(e.advice());
-                    return None;
-                }
+            // Of a sequence each file is one mesh, animated or not.
+            let fps = frames.is_none().then_some(fps);
+            if let Err(e) = files.load(self.assets, &name, fps, up) {
+                self.unusable(file.span, &e);
+                return None;
             }
         }
+        let MeshFiles { meshes, fingerprint, .. } = files;
         Some(Shape::Mesh(Mesh {
             file: file.value.clone(),
             fingerprint,
             frames,
-            fps: self.between(&mesh.fps, 0.001, 10_000.0, self.fps, &format!("{key}.fps")),
+            fps,
             repeat: mesh.r#loop.as_deref().copied().unwrap_or(false),
             sheet: mesh.sheet.as_ref().map(|_| self.positive(&mesh.sheet, REQUIRED, &format!("{key}.sheet"))),
             thicken: mesh.thicken.as_deref().copied().unwrap_or(false),
+            up,
             meshes: Arc::new(meshes),
         }))
     }

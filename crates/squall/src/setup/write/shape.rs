@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::{color, list, text};
-use crate::setup::{Mesh, Motion, Object, Shape};
+use crate::setup::{Mesh, Motion, Object, Shape, Up};
 
 /// The line `shape = ...`, after a comment for each mesh: its fingerprint takes part in that of the scene.
 pub(super) fn write_shape(out: &mut String, s: &Shape) -> fmt::Result {
@@ -48,7 +48,13 @@ pub(super) fn shape(s: &Shape) -> String {
 fn mesh(m: &Mesh) -> String {
     let mut out = format!("file = {}", text(&m.file));
     if let Some([first, last]) = m.frames {
-        out += &format!(", frames = [{first}, {last}], fps = {:?}, loop = {}", m.fps, m.repeat);
+        out += &format!(", frames = [{first}, {last}]");
+    }
+    if m.meshes.len() > 1 {
+        out += &format!(", fps = {:?}, loop = {}", m.fps, m.repeat);
+    }
+    if m.up != Up::Y {
+        out += &format!(", up = \"{}\"", m.up.word());
     }
     if let Some(sheet) = m.sheet {
         out += &format!(", sheet = {sheet:?}");

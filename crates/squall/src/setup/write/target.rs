@@ -73,9 +73,14 @@ fn write_figure(out: &mut String, key: &str, figure: &Figure) -> fmt::Result {
             keys.push(format!("from = {from:?}, loop = {repeat}"));
             keys.push(format!("channel = \"{}\", invert = {}", ink.channel.word(), ink.invert));
         }
-        FigureKind::Mesh { file, .. } => keys.push(format!("mesh = {}", text(&file.name))),
-        FigureKind::Vdb { file, grid, .. } => {
-            keys.push(format!("vdb = {}", text(&file.name)));
+        FigureKind::Mesh { file, up, rotation, .. } => {
+            keys.push(format!("mesh = {}, up = \"{}\"", text(&file.name), up.word()));
+            if *rotation != [0.0; 3] {
+                keys.push(format!("rotation = {}", list(rotation)));
+            }
+        }
+        FigureKind::Vdb { file, up, grid, .. } => {
+            keys.push(format!("vdb = {}, up = \"{}\"", text(&file.name), up.word()));
             keys.extend(grid.iter().map(|grid| format!("grid = {}", text(grid))));
         }
         FigureKind::Shape { shape: s, motion } => {
