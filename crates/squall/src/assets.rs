@@ -62,7 +62,9 @@ pub enum AssetError {
 impl AssetError {
     /// Whether the file is there but cannot be read.
     pub fn is_io(&self) -> bool {
-        matches!(self, AssetError::Unreadable { source, .. } if source.kind() != std::io::ErrorKind::NotFound)
+        use std::io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
+        let is_name = |e: &std::io::Error| [NotFound, NotADirectory, InvalidFilename, InvalidInput].contains(&e.kind());
+        matches!(self, AssetError::Unreadable { source, .. } if !is_name(source))
     }
 
     /// What can be done about it.

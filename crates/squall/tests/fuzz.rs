@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use squall::{CancelToken, Driver, Scene};
 use squall_core::Volume;
-use squall_io::checkpoint::save;
+use squall_io::checkpoint::{Checkpoint, save};
 use squall_io::{Position, SceneHash, VdbClass, VdbGrid, VdbOptions, VdbPrecision, VdbValues, write_png, write_vdb};
 
 /// Cases per reader where no time is given: some seconds in all.
@@ -83,8 +83,8 @@ impl Dice {
 struct TestFolder(PathBuf);
 
 impl TestFolder {
-    fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("squall-fuzz-{}", std::process::id()));
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("squall-fuzz-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         TestFolder(path)
     }
@@ -167,7 +167,7 @@ const DRAWING: &str = r##"<?xml version="1.0"?><svg xmlns="http://www.w3.org/200
 
 #[test]
 fn damaged_files_of_every_kind_are_answered() {
-    let folder = TestFolder::new();
+    let folder = TestFolder::new("damaged");
     let scenes: Vec<Vec<u8>> = squall::gallery::all().iter().map(|scene| scene.text.as_bytes().to_vec()).collect();
     let expressions =
         ["sin(3*x)*y^2 + noise(x, y, t)", "if(x > 0.5 && y < 1, -exp(-t), max(x, 2e3))", "clamp(x/y, 0, 1)^-2"];
@@ -219,5 +219,41 @@ fn damaged_files_of_every_kind_are_answered() {
             cases += 1;
         }
         println!("{name}: {cases} cases in {:.1} s, the longest {longest:?}", start.elapsed().as_secs_f64());
+    }
+}
+
+#[test]
+fn numbers_in_a_checkpoint_that_cannot_be_are_refused() {
+    let folder = TestFolder::new("forged");
+    let good = a_checkpoint(&folder);
+    let (setup, _) = Scene::parse("tiles.toml", fuzz::TILES, &[]).unwrap().setup().unwrap();
+    let restore = |kind: u8, name: &str, value: u64| {
+        let mut file = good.clone();
+        let key = [&[kind, name.len() as u8], name.as_bytes()].concat();
+        let at = file.windows(key.len()).position(|w| w == key).expect(name) + key.len();
+        if value != 1 {
+            file[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        let end = file.len() - 4;
+        let sum = fuzz::crc32(&file[..end]);
+        file[end..].copy_from_slice(&sum.to_le_bytes());
+        let path = folder.0.join("forged.sqc");
+        std::fs::write(&path, file).unwrap();
+        let mut driver = Driver::new(&setup).unwrap();
+        let restored = Checkpoint::open(&path, SceneHash([7; 32])).unwrap().restore(|v| driver.visit_state(v));
+        restored.map_err(|error| error.to_string())
+    };
+    assert!(restore(b'r', "time", 1).is_ok(), "nothing is changed");
+    for value in [f64::NAN, f64::INFINITY, -f64::INFINITY] {
+        for name in ["time", "max_speed", "acceleration"] {
+            let error = restore(b'r', name, value.to_bits()).unwrap_err();
+            assert!(error.contains("no number that can be"), "{name} = {value}: {error}");
+        }
+    }
+    for count in [0, 1 << 31, 1 << 40, 1 << 60] {
+        for name in ["tile_coords", "tile_ages"] {
+            let error = restore(b'i', name, count).unwrap_err();
+            assert!(error.contains(name) && error.contains("damaged"), "{name} = {count}: {error}");
+        }
     }
 }
