@@ -79,7 +79,11 @@ impl Diagnostic for Message {
 
 impl From<SceneError> for Failure {
     fn from(error: SceneError) -> Self {
-        let code = if matches!(error, SceneError::Budget(_)) { Code::Budget } else { Code::Input };
+        let code = match &error {
+            SceneError::Budget(_) => Code::Budget,
+            _ if error.is_io() => Code::Io,
+            _ => Code::Input,
+        };
         Self { code, report: Report::new(error) }
     }
 }
@@ -135,6 +139,10 @@ pub fn prepare() {
     let _ =
         miette::set_hook(Box::new(move |_| Box::new(MietteHandlerOpts::new().color(colors).context_lines(1).build())));
     std::panic::set_hook(Box::new(|panic| {
+        // A library gave up on a file, and whoever asked it will say so.
+        if squall_io::panics_are_caught() {
+            return;
+        }
         let text = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map_or_else(String::new, |l| format!(" at {}:{}", l.file(), l.line()));
         eprintln!("This is a bug in Squall {}, not in your scene: {text}{place}", env!("CARGO_PKG_VERSION"));

@@ -171,6 +171,23 @@ pub trait StateVisitor {
     fn real(&mut self, name: &str, value: &mut f64);
     /// An array of fixed length.
     fn array(&mut self, name: &str, values: &mut [f32]);
+
+    /// How many parts follow, each with values of its own. Memory is taken for them, so who restores a state from a file refuses
+    /// counts that cannot be, and leaves them as they are.
+    fn parts(&mut self, name: &str, count: &mut u64) {
+        self.integer(name, count);
+    }
+
+    /// How many entries the array has that follows at once, of so many `words` each. Like [`StateVisitor::parts`].
+    fn length(&mut self, name: &str, length: &mut u64, words: u64) {
+        let _ = words;
+        self.integer(name, length);
+    }
+
+    /// Says that what was restored makes no sense.
+    fn refuse(&mut self, what: &str) {
+        let _ = what;
+    }
 }
 
 /// Why a step could not be made. The state is then no longer to be used.

@@ -143,18 +143,18 @@ impl Snapshot {
     /// Shows everything to a visitor that may write it, too: lengths first.
     pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
         let mut tiles = self.tiles.len() as u64;
-        visitor.integer("snapshot.tiles", &mut tiles);
+        visitor.length("snapshot.tiles", &mut tiles, 3);
         // Coordinates are below 2^20: single precision holds them exactly.
         let mut coords: Vec<f32> = self.tiles.iter().flatten().map(|&c| c as f32).collect();
         coords.resize(3 * tiles as usize, 0.0);
         visitor.array("snapshot.coords", &mut coords);
         self.tiles = coords.chunks_exact(3).map(|c| std::array::from_fn(|a| c[a] as i32)).collect();
         let mut fields = self.fields.len() as u64;
-        visitor.integer("snapshot.fields", &mut fields);
+        visitor.parts("snapshot.fields", &mut fields);
         self.fields.resize(fields as usize, Vec::new());
         for field in &mut self.fields {
             let mut values = field.len() as u64;
-            visitor.integer("snapshot.values", &mut values);
+            visitor.length("snapshot.values", &mut values, 1);
             field.resize(values as usize, 0.0);
             visitor.array("snapshot.field", field);
         }

@@ -2,9 +2,6 @@
 
 use crate::sim::StateVisitor;
 
-/// Longer lists than that are damage.
-const LONGEST: u64 = 1 << 32;
-
 /// A number that a list in the state can be made of.
 pub trait Plain: Copy + Default {
     /// How many 32-bit words it takes.
@@ -43,9 +40,9 @@ plain! {
 /// was.
 pub fn visit_list<T: Plain>(visitor: &mut dyn StateVisitor, name: &str, values: &mut Vec<T>) {
     let mut count = values.len() as u64;
-    visitor.integer(name, &mut count);
-    // A damaged file must not take all memory: without room the list stays as it is, and the array is of the wrong length.
-    let count = count.min(LONGEST) as usize;
+    visitor.length(name, &mut count, T::WORDS as u64);
+    // Without room the list stays as it is, and the array is of the wrong length.
+    let count = count as usize;
     let mut words: Vec<f32> = Vec::new();
     let room = words.try_reserve_exact(count.saturating_mul(T::WORDS)).is_ok();
     if room && values.try_reserve_exact(count.saturating_sub(values.len())).is_ok() {

@@ -97,6 +97,8 @@ impl CheckpointError {
     fn is_damage(&self) -> bool {
         match self {
             Self::NotACheckpoint { .. } | Self::Truncated { .. } | Self::Damaged { .. } => true,
+            // Its bytes may be wrong, or it may be of another Squall: the one before may be of this.
+            Self::Version { .. } => true,
             Self::Io(error) => error.is_not_found(),
             _ => false,
         }
@@ -396,6 +398,43 @@ impl Loader {
         Ok(u64::from_le_bytes(self.get()?))
     }
 
+    /// A number of parts, each of which takes more bytes than one.
+    fn count(&mut self, name: &str) -> Result<u64, CheckpointError> {
+        let count = self.number(Kind::Integer, name)?;
+        let unreadable = |e| IoError::file(&self.path, "read")(e);
+        let left = self.reader.get_ref().metadata().map_err(unreadable)?.len();
+        match count > left {
+            true => Err(self.damaged(format!("`{name}` is {count}, in a file of {left} bytes"))),
+            false => Ok(count),
+        }
+    }
+
+    /// The number of entries of the array that comes next, which must be there as a whole.
+    fn array_length(&mut self, name: &str, words: u64) -> Result<u64, CheckpointError> {
+        let length = self.number(Kind::Integer, name)?;
+        let here = self.reader.stream_position().map_err(IoError::file(&self.path, "read"))?;
+        let [kind, size] = self.get()?;
+        let mut found = vec![0; size as usize];
+        self.fill(&mut found)?;
+        let values = if kind == Kind::Array as u8 { u64::from_le_bytes(self.get()?) } else { u64::MAX };
+        if length.checked_mul(words) != Some(values) {
+            return Err(self.damaged(format!("`{name}` is {length}, but the array after it is not that long")));
+        }
+        self.skip_chunks(values)?;
+        self.reader.seek(SeekFrom::Start(here)).map_err(IoError::file(&self.path, "read"))?;
+        Ok(length)
+    }
+
+    /// Passes over the values of an array. Each chunk takes bytes or fails: a false count ends with the file.
+    fn skip_chunks(&mut self, values: u64) -> Result<(), CheckpointError> {
+        for _ in 0..values.div_ceil(CHUNK as u64) {
+            let size = u32::from_le_bytes(self.get()?);
+            let _checksum: [u8; 4] = self.get()?;
+            self.reader.seek_relative(i64::from(size)).map_err(IoError::file(&self.path, "read"))?;
+        }
+        Ok(())
+    }
+
     fn values(&mut self, name: &str, values: &mut [f32]) -> Result<(), CheckpointError> {
         let count = self.number(Kind::Array, name)?;
         if count != values.len() as u64 {
@@ -460,6 +499,24 @@ impl StateVisitor for Loader {
     fn array(&mut self, name: &str, values: &mut [f32]) {
         if self.result.is_ok() {
             self.result = self.values(name, values);
+        }
+    }
+
+    fn parts(&mut self, name: &str, count: &mut u64) {
+        if self.result.is_ok() {
+            self.result = self.count(name).map(|v| *count = v);
+        }
+    }
+
+    fn length(&mut self, name: &str, length: &mut u64, words: u64) {
+        if self.result.is_ok() {
+            self.result = self.array_length(name, words).map(|v| *length = v);
+        }
+    }
+
+    fn refuse(&mut self, what: &str) {
+        if self.result.is_ok() {
+            self.result = Err(self.damaged(what.to_owned()));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is in a checkpoint, without a simulation to restore it into.
 
-use super::{CHUNK, Checkpoint, CheckpointError, HEADER, Kind, Loader};
+use super::{Checkpoint, CheckpointError, HEADER, Kind, Loader};
 use crate::output::IoError;
 use std::io::{BufReader, Seek, SeekFrom};
 
@@ -35,13 +35,7 @@ impl Checkpoint {
                 k if k == Kind::Integer as u8 => Entry::Integer(value),
                 k if k == Kind::Real as u8 => Entry::Real(f64::from_bits(value)),
                 k if k == Kind::Array as u8 => {
-                    // Each turn takes bytes or fails: a false count ends with the file.
-                    for _ in 0..value.div_ceil(CHUNK as u64) {
-                        let size = u32::from_le_bytes(loader.get()?);
-                        let _checksum: [u8; 4] = loader.get()?;
-                        let skipped = loader.reader.seek_relative(i64::from(size));
-                        skipped.map_err(IoError::file(&loader.path, "read"))?;
-                    }
+                    loader.skip_chunks(value)?;
                     Entry::Array(value)
                 }
                 k => return Err(loader.damaged(format!("an entry of the kind {k}"))),

@@ -59,6 +59,65 @@ fn a_state_comes_back_bit_by_bit_even_its_nans() {
     }
 }
 
+/// A list, and parts.
+fn visit_lists(v: &mut dyn StateVisitor, list: &mut Vec<u64>, parts: &mut u64) {
+    squall_core::visit::visit_list(v, "list", list);
+    v.parts("parts", parts);
+}
+
+/// A checkpoint with the count in front of `name` changed, and its checksum made right again.
+fn forged(path: &Path, name: &str, count: u64) {
+    let mut file = fs::read(path).unwrap();
+    let key = [&[b'i', name.len() as u8], name.as_bytes()].concat();
+    let at = file.windows(key.len()).position(|w| w == key).unwrap() + key.len();
+    file[at..at + 8].copy_from_slice(&count.to_le_bytes());
+    let end = file.len() - 4;
+    let crc = crc32fast::hash(&file[..end]);
+    file[end..].copy_from_slice(&crc.to_le_bytes());
+    fs::write(path, file).unwrap();
+}
+
+#[test]
+fn counts_that_the_file_cannot_hold_take_no_memory() {
+    let folder = TestFolder::new("cp-counts");
+    let path = folder.join("checkpoint.sqc");
+    let restore = || {
+        let (mut list, mut parts) = (vec![1, 2], 0);
+        let position = Checkpoint::open(&path, SCENE)?.restore(|v| visit_lists(v, &mut list, &mut parts))?;
+        assert!(list.capacity() < 1000 && parts < 1000);
+        Ok::<_, CheckpointError>((position, list, parts))
+    };
+    let write = || save(&path, SCENE, HERE, |v| visit_lists(v, &mut vec![5, 6, u64::MAX], &mut 7)).unwrap();
+    write();
+    assert_eq!(restore().unwrap(), (HERE, vec![5, 6, u64::MAX], 7));
+    for name in ["list", "parts"] {
+        for count in [1_u64 << 31, 1 << 40, 1 << 60, u64::MAX] {
+            write();
+            forged(&path, name, count);
+            let error = restore().unwrap_err();
+            assert!(matches!(&error, CheckpointError::Damaged { what, .. } if what.contains(name)), "{error}");
+        }
+    }
+    write();
+    forged(&path, "list", 0);
+    assert!(restore().is_err());
+}
+
+#[test]
+fn a_wrong_version_falls_back_to_the_generation_before() {
+    let folder = TestFolder::new("cp-version");
+    let path = folder.join("checkpoint.sqc");
+    write(&path, &State::new(3));
+    write(&path, &State::new(3));
+    let mut file = fs::read(&path).unwrap();
+    file[9] ^= 1;
+    fs::write(&path, &file).unwrap();
+    let (_, why) = open_latest(&path, SCENE).unwrap();
+    assert!(matches!(why, Some(CheckpointError::Version { .. })));
+    fs::write(previous_generation(&path), &file).unwrap();
+    assert!(matches!(open_latest(&path, SCENE), Err(CheckpointError::Version { .. })));
+}
+
 #[test]
 fn equal_states_give_equal_files_for_any_number_of_threads() {
     let folder = TestFolder::new("cp-threads");

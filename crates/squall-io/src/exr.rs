@@ -62,7 +62,7 @@ pub fn write_exr(
     for (c, name) in CHANNELS.iter().enumerate() {
         let values = rgba.iter().map(|pixel| pixel[c]);
         let samples = match precision {
-            ExrPrecision::Half => FlatSamples::F16(values.map(f16::from_f32).collect()),
+            ExrPrecision::Half => FlatSamples::F16(values.map(half).collect()),
             ExrPrecision::Full => FlatSamples::F32(values.collect()),
         };
         channels.push(AnyChannel::new(*name, samples));
@@ -78,6 +78,11 @@ pub fn write_exr(
     let mut file = OutputFile::create(path)?;
     file.write_all(encoded.get_ref()).map_err(|e| file.explain(e))?;
     file.finish()
+}
+
+/// Rounded to 16 bits, which end at 65504: beyond lies only infinity, which other programs stumble over.
+fn half(value: f32) -> f16 {
+    f16::from_f32(value.clamp(-f16::MAX.to_f32(), f16::MAX.to_f32()))
 }
 
 /// Reads the first layer of a picture that has channels `R`, `G` and `B`, and perhaps `A` (1 if missing) and `Z`.
@@ -163,6 +168,9 @@ mod tests {
         let rounded: Vec<[f32; 4]> = before.rgba.iter().map(|p| p.map(|v| f16::from_f32(v).to_f32())).collect();
         assert!(after.rgba == rounded);
         assert!(after.depth == before.depth);
+        let bright = ExrPicture { width: 1, height: 1, rgba: vec![[1e9, f32::INFINITY, -1e30, 1.0]], depth: None };
+        write(&folder, &bright, ExrPrecision::Half);
+        assert_eq!(read_exr(folder.join("a.exr")).unwrap().rgba, [[65504.0, 65504.0, -65504.0, 1.0]]);
     }
 
     #[test]

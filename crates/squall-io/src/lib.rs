@@ -15,6 +15,7 @@
 //! | [`exr`] | OpenEXR pictures: linear light, with alpha and depth |
 //! | [`npy`] | fields for NumPy |
 
+mod caught;
 #[cfg(feature = "checkpoints")]
 pub mod checkpoint;
 mod dither;
@@ -38,10 +39,11 @@ pub mod vdb;
 #[cfg(feature = "checkpoints")]
 pub use checkpoint::{Checkpoint, CheckpointError, Position};
 
+pub use crate::caught::panics_are_caught;
 pub use crate::image::{Picture, Samples, read_png, read_png16, write_map, write_png, write_png16};
 pub use exr::{ExrPicture, ExrPrecision, read_exr, write_exr};
 pub use folder::{FolderError, Manifest, OutputFolder, Start};
-pub use mesh::{LoadedMesh, MeshFileError, load_mesh, parse_mesh, write_obj, write_ply};
+pub use mesh::{LoadedMesh, MeshFileError, load_mesh, parse_mesh, parse_mesh_frames, write_obj, write_ply};
 pub use movie::{MovieError, MovieFormat, assemble};
 pub use npy::write_npy;
 pub use output::{IoError, OutputFile, sweep_temporaries, write_whole};

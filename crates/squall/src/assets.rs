@@ -5,8 +5,13 @@ use std::path::{Component, Path, PathBuf};
 
 use squall_core::shape::TriangleMesh;
 
+use crate::setup::Up;
+
 /// Largest file that is read.
-const MAX_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 512 << 20;
+
+/// What all meshes of a sequence may take in memory.
+const MOST_MESH_BYTES: usize = 512 << 20;
 
 /// Where the files are that a scene may name.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +60,13 @@ pub enum AssetError {
 }
 
 impl AssetError {
+    /// Whether the file is there but cannot be read.
+    pub fn is_io(&self) -> bool {
+        use std::io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
+        let is_name = |e: &std::io::Error| [NotFound, NotADirectory, InvalidFilename, InvalidInput].contains(&e.kind());
+        matches!(self, AssetError::Unreadable { source, .. } if !is_name(source))
+    }
+
     /// What can be done about it.
     pub fn advice(&self) -> &'static str {
         match self {
@@ -127,18 +139,58 @@ pub fn numbered(name: &str, frame: u64) -> Option<String> {
     Some(format!("{}{frame:0digits$}{}", &name[..begin], &name[begin + digits..]))
 }
 
-/// A mesh, and a fingerprint of its file.
-pub(crate) fn load_mesh(assets: &Assets, name: &str) -> Result<(TriangleMesh, u64), AssetError> {
-    let bytes = assets.read(name)?;
-    let wrong = |reason: String| AssetError::Content { name: name.to_owned(), reason };
-    let path = assets.root.as_ref().map_or_else(|| PathBuf::from(name), |root| root.join(name));
-    let loaded = squall_io::mesh::parse_mesh(&bytes, path).map_err(|e| wrong(e.to_string()))?;
-    Ok((loaded.mesh, fingerprint(&bytes)))
+/// The meshes of one or more files.
+#[derive(Default)]
+pub(crate) struct MeshFiles {
+    pub meshes: Vec<TriangleMesh>,
+    /// A fingerprint of what all files hold.
+    pub fingerprint: u64,
+    bytes: usize,
 }
+
+impl MeshFiles {
+    /// Adds those of a file: all frames of an animation, `fps` a second, or one mesh.
+    pub fn load(&mut self, assets: &Assets, name: &str, fps: Option<f64>, up: Up) -> Result<(), AssetError> {
+        let bytes = assets.read(name)?;
+        let wrong = |reason: String| AssetError::Content { name: name.to_owned(), reason };
+        let path = assets.root.as_ref().map_or_else(|| PathBuf::from(name), |root| root.join(name));
+        let loaded = match fps {
+            Some(fps) => squall_io::parse_mesh_frames(&bytes, &path, fps),
+            None => squall_io::parse_mesh(&bytes, &path).map(|loaded| vec![loaded.mesh]),
+        };
+        let mut print = fingerprint(&bytes);
+        for mesh in loaded.map_err(|e| wrong(e.to_string()))? {
+            self.bytes += size_of_val(&*mesh.vertices) + size_of_val(&*mesh.triangles);
+            if self.bytes > MOST_MESH_BYTES {
+                let most = MOST_MESH_BYTES >> 20;
+                return Err(wrong(format!(
+                    "the meshes of all frames take more than {most} MB: use fewer triangles or frames"
+                )));
+            }
+            // What a glTF file refers to lies in other files.
+            if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gltf")) {
+                let numbers = mesh.vertices.as_flattened().iter().map(|x| x.to_bits());
+                let corners = mesh.triangles.as_flattened().iter().map(|&v| u64::from(v));
+                print = numbers.chain(corners).fold(print, |hash, bits| (hash ^ bits).wrapping_mul(FNV_PRIME));
+            }
+            self.meshes.push(if up == Up::Z { upright(mesh) } else { mesh });
+        }
+        self.fingerprint = print ^ self.fingerprint.rotate_left(7);
+        Ok(())
+    }
+}
+
+/// From z up to y up: x, y, z become x, z, -y.
+fn upright(mut mesh: TriangleMesh) -> TriangleMesh {
+    mesh.vertices.iter_mut().for_each(|[_, y, z]| (*y, *z) = (*z, -*y));
+    mesh
+}
+
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 /// FNV-1a: the same on every machine and in every version, and collisions by accident are all it must avoid.
 pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
 }
 
 #[cfg(test)]
@@ -151,6 +203,52 @@ mod tests {
         assert_eq!(numbered("walk-###.png", 7).unwrap(), "walk-007.png");
         assert_eq!(numbered("##.png", 123).unwrap(), "123.png");
         assert_eq!(numbered("walk#2.png", 7), None);
+    }
+
+    #[test]
+    fn meshes_of_blender_land_where_they_should() {
+        // A cube of a metre in the first octant of Blender, whose corner (1, 1, 1) was pulled up to (1, 1, 3), as Blender 4.5
+        // exports it when asked for nothing else. Its y is our -z.
+        let assets = Assets::folder(concat!(env!("CARGO_MANIFEST_DIR"), "/../squall-io/tests/blender_files"));
+        let load = |name: &str, fps: Option<f64>, up: Up| {
+            let mut files = MeshFiles::default();
+            files.load(&assets, name, fps, up).unwrap();
+            files.meshes
+        };
+        let highest = |mesh: &TriangleMesh| *mesh.vertices.iter().max_by(|a, b| a[1].total_cmp(&b[1])).unwrap();
+        let near = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
+        for (name, up) in [("marked.obj", Up::Y), ("marked.ply", Up::Z), ("marked.stl", Up::Z), ("marked.glb", Up::Y)] {
+            let mesh = &load(name, None, up)[0];
+            assert!(near(highest(mesh), [1.0, 3.0, -1.0]), "{name}: {:?}", highest(mesh));
+            assert_eq!(mesh.bounds(), ([0.0, 0.0, -1.0], [1.0, 3.0, 0.0]), "{name}");
+            assert!(mesh.is_closed() && mesh.volume() > 0.0, "{name}");
+        }
+        // In a second it moves by 2 m along Blender's y and makes a quarter turn about its z.
+        let meshes = load("moving.glb", Some(24.0), Up::Y);
+        assert!((25..=26).contains(&meshes.len()), "{}", meshes.len());
+        assert!(near(highest(&meshes[0]), [1.0, 3.0, -1.0]), "{:?}", highest(&meshes[0]));
+        let last = highest(&meshes[meshes.len() - 1]);
+        assert!(near(last, [-1.0, 3.0, -3.0]), "{last:?}");
+    }
+
+    #[test]
+    fn what_a_gltf_file_refers_to_is_part_of_its_fingerprint() {
+        let folder = std::env::temp_dir().join(format!("squall-gltf-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let document = r#"{"asset":{"version":"2.0"},"nodes":[{"mesh":0}],"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],
+            "accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3"}],
+            "bufferViews":[{"buffer":0,"byteLength":36}],"buffers":[{"uri":"a.bin","byteLength":36}]}"#;
+        std::fs::write(folder.join("a.gltf"), document).unwrap();
+        let print = |height: f32| {
+            let numbers = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, height, 0.0];
+            std::fs::write(folder.join("a.bin"), numbers.map(f32::to_le_bytes).concat()).unwrap();
+            let mut files = MeshFiles::default();
+            files.load(&Assets::folder(&folder), "a.gltf", None, Up::Y).unwrap();
+            files.fingerprint
+        };
+        assert_eq!(print(1.0), print(1.0));
+        assert_ne!(print(1.0), print(2.0));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

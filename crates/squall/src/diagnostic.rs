@@ -103,13 +103,15 @@ pub struct Problem {
     place: Option<(Arc<NamedSource<String>>, Span)>,
     /// Whether its line is short enough to be shown.
     shown: bool,
+    /// Whether a file that exists cannot be read.
+    is_io: bool,
 }
 
 impl Problem {
     fn new(sources: &Sources, span: Option<Span>, severity: Severity, message: String, label: String) -> Self {
         let place = span.and_then(|span| Some((sources.get(span)?, span)));
         let (message, label) = (tame(&message), tame(&label));
-        let mut problem = Problem { message, label, help: None, severity, place, shown: true };
+        let mut problem = Problem { message, label, help: None, severity, place, shown: true, is_io: false };
         problem.shown = problem.line_length() <= MAX_LINE;
         if let (false, Some((file, line, column))) = (problem.shown, problem.location()) {
             problem.message = format!("{} ({file}, line {line}, column {column})", problem.message);
@@ -197,6 +199,11 @@ impl SceneError {
             SceneError::Invalid { problems, .. } => problems,
             SceneError::Budget(problem) => std::slice::from_ref(problem),
         }
+    }
+
+    /// Whether nothing is wrong but that files cannot be read, though they are there.
+    pub fn is_io(&self) -> bool {
+        self.problems().iter().all(|problem| problem.is_io)
     }
 
     /// The only problem, if there is only one: then the error *is* that problem.
@@ -299,12 +306,16 @@ impl<'a> Problems<'a> {
     }
 
     /// The errors as one, if there are any.
-    pub fn into_result(self) -> Result<Vec<Problem>, SceneError> {
+    pub fn into_result(mut self) -> Result<Vec<Problem>, SceneError> {
         if self.errors.is_empty() {
-            Ok(self.warnings)
-        } else {
-            Err(SceneError::Invalid { file: self.sources.name().to_owned(), problems: self.errors, count: self.count })
+            return Ok(self.warnings);
         }
+        let file = self.sources.name().to_owned();
+        // What has no place in the file would not name it.
+        for problem in self.errors.iter_mut().filter(|problem| problem.place.is_none()) {
+            problem.message = format!("{}: {}", tame(&file), problem.message);
+        }
+        Err(SceneError::Invalid { file, problems: self.errors, count: self.count })
     }
 }
 
@@ -315,6 +326,14 @@ impl Fix<'_> {
     /// Says how to put it right.
     pub fn help(self, help: impl Into<String>) {
         if let Some(problem) = self.0 {
+            problem.help = Some(tame(&help.into()));
+        }
+    }
+
+    /// The same for a file that cannot be read though it is there: no mistake of the scene.
+    pub fn io_help(self, help: impl Into<String>) {
+        if let Some(problem) = self.0 {
+            problem.is_io = true;
             problem.help = Some(tame(&help.into()));
         }
     }

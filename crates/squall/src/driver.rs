@@ -532,7 +532,7 @@ impl Driver {
     fn visit_changes(&mut self, visitor: &mut dyn StateVisitor) {
         let before = self.changes.clone();
         let mut count = self.changes.len() as u64;
-        visitor.integer("driver.changes", &mut count);
+        visitor.parts("driver.changes", &mut count);
         self.changes.resize(count.min(MOST_CHANGES) as usize, (String::new(), Value::Number(0.0)));
         for (name, value) in &mut self.changes {
             visit_text(visitor, "driver.changed", name);

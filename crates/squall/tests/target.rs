@@ -224,6 +224,8 @@ fn dials_go_down_to_nothing_when_smoke_is_let_go() {
     let ramp = Dial(vec![[1.0, 0.0], [3.0, 4.0]]);
     assert_eq!((ramp.at(0.0), ramp.at(1.5), ramp.at(9.0)), (0.0, 1.0, 4.0));
     assert_eq!(ramp.released(release), Dial(vec![[1.0, 0.0], [2.0, 2.0], [3.0, 0.0]]));
+    let at_once = Dial::constant(3.0).released(Release { from: 4.0, over: 1e-17 });
+    assert!(at_once.0.is_sorted_by(|a, b| a[0] < b[0]), "times grow, however short it is: {at_once:?}");
 }
 
 #[test]
@@ -312,4 +314,61 @@ fn the_estimate_of_memory_counts_figures() {
     let estimate = squall::build::estimate(&setup);
     // Two figures, and at least a dozen fields.
     assert!(estimate.fields >= 12 && estimate.bytes > 14 * 256 * 256 * 4, "{estimate:?}");
+}
+
+/// Files as Blender exports them: a cube of a metre with one corner pulled up to 3 m.
+fn blender_files() -> Assets {
+    Assets::folder(concat!(env!("CARGO_MANIFEST_DIR"), "/../squall-io/tests/blender_files"))
+}
+
+#[test]
+fn meshes_with_z_up_stand_upright_and_can_be_turned() {
+    let density = |figure: &str| {
+        let scene = format!(
+            "model = \"target_smoke\"\n[grid]\ncells = [20, 20, 20]\n[substance.density]\nstart = {{ text = \"A\" }}\n\
+             [[target]]\ntime = 1.0\nfigure = {{ {figure} }}\n"
+        );
+        let setup = read(&scene, &[], blender_files()).unwrap();
+        let again = read(&setup.to_toml(), &[], blender_files()).unwrap();
+        let target = |setup: &Setup| match &setup.guide.as_ref().unwrap().smokes[0].targets[0].figure.kind {
+            FigureKind::Mesh { density, .. } => density.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(target(&setup), target(&again), "{figure}");
+        target(&setup)
+    };
+    let upright = density("mesh = \"marked.obj\"");
+    let close = |other: &[f32]| upright.iter().zip(other).all(|(a, b)| (a - b).abs() < 1e-3);
+    assert!(close(&density("mesh = \"marked.ply\", up = \"z\"")));
+    assert!(!close(&density("mesh = \"marked.ply\"")), "it lies on its back");
+    assert!(close(&density("mesh = \"marked.ply\", rotation = [-90.0, 0.0, 0.0]")), "z to y is a turn about x");
+}
+
+#[test]
+fn meshes_outside_of_the_box_are_warned_of_with_a_hint_and_animations_move() {
+    let scene = |mesh: &str, more: &str| {
+        let text = format!(
+            "model = \"smoke\"\n[grid]\ncells = [16, 16, 16]\norigin = [0.0, 0.0, 0.0]\n[[source]]\n\
+             shape = {{ sphere = {{ center = [0.5, 0.5, 0.5], radius = 0.2 }} }}\nset = {{ density = 1.0 }}\n\
+             [[object]]\nname = \"it\"\nshape = {{ mesh = {mesh} }}\n{more}\n[time]\nfps = 24\n"
+        );
+        let read = Scene::parse("blender.toml", &text, &[]).and_then(|s| s.with_assets(blender_files()).setup());
+        let (setup, warnings) = read.unwrap_or_else(|e| panic!("{}", squall::diagnostic::plain(&e)));
+        (setup, warnings.iter().map(|w| format!("{w}: {}", miette::Diagnostic::help(w).unwrap())).collect::<Vec<_>>())
+    };
+    // The box of the scene lies where z is positive, and Blender's y is our -z.
+    let (_, warnings) = scene("{ file = \"marked.ply\", up = \"z\" }", "");
+    assert!(warnings.len() == 1 && warnings[0].contains("outside the box"), "{warnings:?}");
+    assert!(warnings[0].contains("along z it reaches from -1.0000 to 0.0000 m"), "{warnings:?}");
+    let (_, warnings) = scene("\"marked.ply\"", "position = [0.0, -2.0, 0.0]");
+    assert!(warnings[0].contains("up = \"z\""), "{warnings:?}");
+    let (_, warnings) = scene("\"marked.ply\"", "scale = 100.0");
+    assert!(warnings[0].contains("times as large as the box"), "{warnings:?}");
+    let (setup, warnings) = scene("{ file = \"marked.ply\", up = \"z\" }", "position = [0.0, 0.0, 1.0]");
+    assert!(warnings.is_empty(), "{warnings:?}");
+    assert_eq!(setup.objects[0].shape.meshes()[0].meshes.len(), 1);
+    let (setup, _) = scene("\"moving.glb\"", "position = [0.0, 0.0, 1.0]");
+    let frames = setup.objects[0].shape.meshes()[0].meshes.len();
+    assert!((25..=26).contains(&frames), "a second of 24 frames: {frames}");
+    assert!(setup.to_toml().contains("fps = 24.0"), "{}", setup.to_toml());
 }

@@ -28,15 +28,19 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Code, Failure> {
+    let mut code = Code::Done;
     for (i, path) in args.files.iter().enumerate() {
         let seen = Seen::look(path)?;
+        if seen.is_damaged() {
+            code = Code::Input;
+        }
         if args.json {
             json_line(seen.json());
         } else {
             print(format!("{}{seen}", if i > 0 { "\n" } else { "" }))?;
         }
     }
-    Ok(Code::Done)
+    Ok(code)
 }
 
 /// A file and what it turned out to be.
@@ -55,6 +59,10 @@ impl<'a> Seen<'a> {
     /// Looks at the content: names may lie.
     fn look(path: &'a Path) -> Result<Self, Failure> {
         let unreadable = |source| Failure::from(IoError::File { path: path.to_owned(), action: "read", source });
+        // Opening a pipe would wait for ever.
+        if !path.metadata().map_err(unreadable)?.is_file() {
+            return Err(Failure::new(Code::Input, format!("{} is not a file", path.display()), None));
+        }
         let mut file = File::open(path).map_err(unreadable)?;
         let mut start = Vec::new();
         file.by_ref().take(8).read_to_end(&mut start).map_err(unreadable)?;
@@ -73,6 +81,17 @@ impl<'a> Seen<'a> {
             }
         };
         Ok(Self { path, size, content })
+    }
+
+    /// Whether a part of it cannot be read.
+    fn is_damaged(&self) -> bool {
+        match &self.content {
+            Content::Vdb(info) => {
+                let known = |grid: &VdbGridInfo| ["float", "vec3s"].contains(&grid.kind.as_str());
+                info.grids.iter().any(|grid| known(grid) && (grid.values.is_err() || grid.transform.is_err()))
+            }
+            Content::Checkpoint { .. } => false,
+        }
     }
 
     fn json(&self) -> Value {

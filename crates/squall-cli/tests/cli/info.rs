@@ -92,3 +92,25 @@ fn info_refuses_what_it_does_not_know() {
         assert!(ended.stderr.contains(part), "{args:?}: {}", ended.stderr);
     }
 }
+
+#[test]
+fn info_ends_with_3_if_a_part_of_a_volume_cannot_be_read() {
+    let folder = Folder::new("info-part");
+    write_smoke(&folder);
+    let whole = std::fs::read(folder.path().join("smoke.vdb")).unwrap();
+    // Somewhere among the values there are lengths and kinds: without them values are unknown, and the rest is told.
+    let damaged = (1..64).find_map(|part| {
+        let mut bytes = whole.clone();
+        let at = part * whole.len() / 64;
+        bytes[at..at + 48].fill(0xff);
+        std::fs::write(folder.path().join("part.vdb"), bytes).unwrap();
+        Some(folder.squall(&["info", "part.vdb"])).filter(|ended| ended.stdout.contains("values unknown"))
+    });
+    let ended = damaged.expect("a place that is no value");
+    assert_eq!(ended.code, Some(3), "{}", ended.stdout);
+    assert!(ended.stdout.contains("density") && ended.stdout.contains("velocity"), "{}", ended.stdout);
+    let pipe = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status();
+    if pipe.is_ok_and(|status| status.success()) {
+        assert_eq!(folder.squall(&["info", "pipe"]).code, Some(3), "a pipe is not waited for");
+    }
+}

@@ -293,3 +293,62 @@ fn quiet_runs_say_nothing() {
     let ended = folder.ok(&["run", "tiny.toml", "-q"]);
     assert_eq!((ended.stdout, ended.stderr), (String::new(), String::new()));
 }
+
+/// Smoke that forms what is in a file.
+fn target(figure: &str) -> String {
+    format!(
+        "model = \"target_smoke\"\n[grid]\ncells = [32, 32]\n[substance.density]\nstart = {{ text = \"A\" }}\n[[target]]\n\
+         time = 1.0\nfigure = {{ {figure} }}\n"
+    )
+}
+
+#[test]
+fn a_drawing_that_makes_the_library_panic_is_bad_input_and_no_bug() {
+    let folder = Folder::new("svg-panic");
+    folder.write("scene.toml", &target("image = \"a.svg\""));
+    let scaled = |n: usize, inner: &str| {
+        let (open, close) = ("<g transform=\"scale(9e6)\">".repeat(n), "</g>".repeat(n));
+        format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"9\" height=\"9\">{open}{inner}{close}</svg>")
+    };
+    // Each factor is allowed; together they overflow.
+    for inner in
+        ["<circle r=\"9e6\"/>", "<text y=\"5\" font-size=\"9e6\">Ag</text>", "<circle r=\"1\" stroke=\"red\"/>"]
+    {
+        for n in [1, 2, 3, 5, 7] {
+            folder.write("a.svg", &scaled(n, inner));
+            let ended = folder.squall(&["check", "scene.toml"]);
+            assert!([Some(0), Some(3)].contains(&ended.code), "{n} {inner}: {:?} {}", ended.code, ended.stderr);
+            assert!(!ended.stderr.contains("bug"), "{}", ended.stderr);
+        }
+    }
+}
+
+#[test]
+fn messages_name_the_scene_even_if_nothing_in_it_is_to_blame() {
+    let folder = Folder::new("no-place");
+    folder.write("empty.toml", "");
+    folder.write("aimless.toml", "model = \"target_smoke\"\n[grid]\ncells = [8, 8]\n");
+    folder.write("deep.toml", &format!("a = {}", "[".repeat(100_000)));
+    for name in ["empty.toml", "aimless.toml", "deep.toml"] {
+        let ended = folder.squall(&["check", name]);
+        assert_eq!(ended.code, Some(3), "{name}: {}", ended.stderr);
+        assert!(ended.stderr.contains(name), "{name}: {}", ended.stderr);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_there_but_cannot_be_read_ends_with_5() {
+    let folder = Folder::new("unreadable");
+    folder.write("scene.toml", &target("image = \"loop.png\""));
+    assert_eq!(
+        folder.squall(&["check", "scene.toml"]).code,
+        Some(3),
+        "a file that is missing is a mistake of the scene"
+    );
+    // A link to itself: what permissions are to others than root.
+    std::os::unix::fs::symlink("loop.png", folder.path().join("loop.png")).unwrap();
+    let ended = folder.squall(&["check", "scene.toml"]);
+    assert_eq!(ended.code, Some(5), "{}", ended.stderr);
+    assert!(ended.stderr.contains("loop.png"), "{}", ended.stderr);
+}

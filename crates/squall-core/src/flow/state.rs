@@ -301,6 +301,14 @@ impl<const D: usize> Flow<D> {
         visitor.real("acceleration", &mut self.acceleration);
         visitor.real("before_by", &mut self.before_by);
         visitor.real("swelled", &mut self.swelled);
+        let speeds = [self.clock.last_dt, self.max_speed, self.acceleration, self.before_by];
+        if !(self.clock.time.is_finite()
+            && self.swelled.is_finite()
+            && speeds.iter().all(|v| (0.0..f64::INFINITY).contains(v)))
+        {
+            visitor.refuse("its time, speed or acceleration is no number that can be");
+            self.clock.time = 0.0;
+        }
         let mut started = u64::from(self.started);
         visitor.integer("started", &mut started);
         self.started = started != 0;
@@ -341,6 +349,11 @@ impl<const D: usize> Flow<D> {
         if restored != tiles.coords() && !restored.is_empty() {
             self.move_or_fail(restored);
         }
+        let count = self.layout.as_tiles().map_or(0, |tiles| tiles.coords().len());
+        if coords.len() != D * count || ages.len() != count {
+            visitor.refuse("its tiles are none, or not different ones, or have no age each");
+            ages.resize(count, 0);
+        }
         if let Some(following) = &mut self.following {
             following.ages = ages;
         }
@@ -359,6 +372,9 @@ impl<const D: usize> Flow<D> {
 pub(crate) fn show<const D: usize>(visitor: &mut dyn StateVisitor, name: &str, field: &mut Field<D>) {
     field.fill_halo();
     visitor.array(name, field.data_mut());
+    if !field.data_mut().iter().all(|v| v.is_finite()) {
+        visitor.refuse(&format!("`{name}` has values that are not finite"));
+    }
 }
 
 /// An error that names the fastest place.

@@ -1,10 +1,14 @@
 //! What all readers share: faults, text, and a mesh that grows vertex by vertex.
 
 use super::{LoadedMesh, Place};
+use rayon::prelude::*;
 use squall_core::shape::TriangleMesh;
 
 /// More vertices or triangles are refused.
-pub const MOST: usize = 8_000_000;
+pub const MOST: usize = 2_000_000;
+
+/// Polygons with more corners are no fans.
+const LARGEST_FAN: usize = 8;
 
 /// Coordinates beyond are refused: their squares must stay numbers.
 const FURTHEST: f64 = 1e12;
@@ -89,14 +93,20 @@ impl<'a> Iterator for Words<'a> {
 }
 
 /// A mesh that is being read.
-#[derive(Default)]
 pub struct Builder {
     mesh: TriangleMesh,
     flat: usize,
+    /// Whether triangles without area, and those that are there twice, are left out.
+    tidy: bool,
     pub notes: Vec<String>,
 }
 
 impl Builder {
+    /// Nothing yet. `tidy`: triangles without area, and those that are there twice, are left out.
+    pub fn new(tidy: bool) -> Self {
+        Builder { mesh: TriangleMesh::default(), flat: 0, tidy, notes: Vec::new() }
+    }
+
     /// How many vertices there are so far.
     pub fn vertices(&self) -> usize {
         self.mesh.vertices.len()
@@ -115,7 +125,7 @@ impl Builder {
         Ok(self.mesh.vertices.len() as u32 - 1)
     }
 
-    /// Adds a polygon as a fan of triangles; says what is wrong with it. All vertices must be known.
+    /// Adds a polygon as triangles; says what is wrong with it. All vertices must be known.
     pub fn polygon(&mut self, corners: &[u32]) -> Result<(), String> {
         if corners.len() < 3 {
             return Err(format!("a face with {} corners: it needs three", corners.len()));
@@ -123,18 +133,63 @@ impl Builder {
         if let Some(bad) = corners.iter().find(|&&v| v as usize >= self.mesh.vertices.len()) {
             return Err(format!("a face uses vertex {bad} (from 0), but there are {}", self.mesh.vertices.len()));
         }
-        for pair in corners[1..].windows(2) {
-            let triangle = [corners[0], pair[0], pair[1]];
-            if has_area(triangle.map(|v| self.mesh.vertices[v as usize])) {
-                self.mesh.triangles.push(triangle);
-            } else {
-                self.flat += 1;
-            }
-        }
-        if self.mesh.triangles.len() + self.flat > MOST {
+        if self.mesh.triangles.len() + self.flat + corners.len() - 2 > MOST {
             return Err(format!("there are more than {MOST} triangles: simplify the mesh"));
         }
+        if corners.len() <= LARGEST_FAN {
+            corners[1..].windows(2).for_each(|pair| self.triangle([corners[0], pair[0], pair[1]]));
+        } else {
+            self.halved(corners);
+        }
         Ok(())
+    }
+
+    /// A triangle over the whole of a polygon, and what is left on its two sides: triangles that are as wide as they are long,
+    /// where a fan has needles that all meet in one corner.
+    fn halved(&mut self, corners: &[u32]) {
+        let [first, .., last] = corners else { return };
+        if corners.len() < 3 {
+            return;
+        }
+        let middle = corners.len() / 2;
+        self.triangle([*first, corners[middle], *last]);
+        self.halved(&corners[..=middle]);
+        self.halved(&corners[middle..]);
+    }
+
+    fn triangle(&mut self, triangle: [u32; 3]) {
+        if !self.tidy || has_area(triangle.map(|v| self.mesh.vertices[v as usize])) {
+            self.mesh.triangles.push(triangle);
+        } else {
+            self.flat += 1;
+        }
+    }
+
+    /// Leaves out triangles that are there already, with the same corners in the same order around.
+    fn leave_out_copies(&mut self) {
+        let TriangleMesh { vertices, triangles } = &mut self.mesh;
+        // Vertices at the same place count as one. Adding 0 makes -0 the same place as 0.
+        let place = |v: &u32| vertices[*v as usize].map(|x| (x + 0.0).to_bits());
+        let mut sorted: Vec<u32> = (0..vertices.len() as u32).collect();
+        sorted.par_sort_unstable_by_key(|v| (place(v), *v));
+        let mut same = vec![0; vertices.len()];
+        for group in sorted.chunk_by(|a, b| place(a) == place(b)) {
+            group.iter().for_each(|&v| same[v as usize] = group[0]);
+        }
+        let key = |t: &[u32; 3]| {
+            let [a, b, c] = t.map(|v| same[v as usize]);
+            [[a, b, c], [b, c, a], [c, a, b]].into_iter().min().unwrap_or([a, b, c])
+        };
+        let mut order: Vec<([u32; 3], u32)> = triangles.iter().map(key).zip(0..).collect();
+        order.par_sort_unstable();
+        let mut keep = vec![true; triangles.len()];
+        order.windows(2).filter(|pair| pair[0].0 == pair[1].0).for_each(|pair| keep[pair[1].1 as usize] = false);
+        let mut keep = keep.into_iter();
+        let before = triangles.len();
+        triangles.retain(|_| keep.next().unwrap_or(true));
+        if triangles.len() < before {
+            self.notes.push(format!("{} triangles that are there twice were left out", before - triangles.len()));
+        }
     }
 
     /// The mesh, unless there is nothing in it.
@@ -144,6 +199,9 @@ impl Builder {
                 0 => "there are no faces in this file".into(),
                 flat => format!("none of the {flat} triangles in this file has any area"),
             }));
+        }
+        if self.tidy {
+            self.leave_out_copies();
         }
         if self.flat > 0 {
             self.notes.push(format!("{} triangles without area were left out", self.flat));

@@ -8,11 +8,12 @@
 //! | OBJ | polygons of all groups as one mesh | yes |
 //! | PLY | text, binary of both byte orders | binary, little endian |
 //! | STL | text, binary; corners at the same place become one | no |
-//! | glTF, GLB | triangles of all nodes of the scene, transformed; no compression, no animation | no |
+//! | glTF, GLB | triangles of all nodes of the scene, transformed and animated; no compression, bones or morph targets | no |
 
 mod build;
 mod gltf;
 mod gltf_buffer;
+mod gltf_motion;
 mod obj;
 mod ply;
 mod stl;
@@ -31,6 +32,9 @@ pub use write::{write_obj, write_ply};
 
 /// A larger file is refused.
 const MOST_BYTES: u64 = 512 << 20;
+
+/// Longer animations are refused.
+const MOST_FRAMES: f64 = 10_000.0;
 
 /// A mesh and what is worth knowing about how it was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,12 +104,41 @@ pub fn parse_mesh(data: &[u8], path: impl AsRef<Path>) -> Result<LoadedMesh, Mes
     })
 }
 
+/// Reads the meshes of an animation from the content of the file `path`: `fps` a second, from time 0 to its end, with the same
+/// triangles all. One mesh if the file has no animation.
+pub fn parse_mesh_frames(data: &[u8], path: impl AsRef<Path>, fps: f64) -> Result<Vec<TriangleMesh>, MeshFileError> {
+    let path = path.as_ref();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let is_text = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gltf"));
+    let file = match is_text || data.starts_with(b"glTF") {
+        true if data.starts_with(b"glTF") => gltf::parse_binary(data, folder),
+        true => gltf::parse_text(data, folder),
+        false => return Ok(vec![parse_mesh(data, path)?.mesh]),
+    };
+    let meshes = file.and_then(|file| {
+        let first = file.mesh(0.0)?.mesh;
+        let frames = (file.seconds * fps + 1e-6).floor() + 1.0;
+        let bytes = size_of_val(&*first.vertices) + size_of_val(&*first.triangles);
+        if frames * bytes as f64 > MOST_BYTES as f64 || frames > MOST_FRAMES {
+            return Err(Fault::whole(format!(
+                "its animation has {frames} frames of {} triangles; at most {MOST_FRAMES} and {} MB are read: simplify the \
+                 mesh, or lower `fps`",
+                first.triangles.len(),
+                MOST_BYTES >> 20
+            )));
+        }
+        let others = (1..frames as usize).map(|i| Ok(file.mesh(i as f64 / fps)?.mesh));
+        std::iter::once(Ok(first)).chain(others).collect()
+    });
+    meshes.map_err(|Fault { place, what }| MeshFileError::Content { path: path.to_owned(), place, what })
+}
+
 /// Reads a mesh from the content of a file. `folder` is where buffers of a glTF file lie.
 fn parse(data: &[u8], extension: &str, folder: &Path) -> Result<LoadedMesh, Fault> {
     match extension {
         _ if data.starts_with(b"ply\n") || data.starts_with(b"ply\r") => ply::parse(data),
-        _ if data.starts_with(b"glTF") => gltf::parse_binary(data, folder),
-        "gltf" => gltf::parse_text(data, folder),
+        _ if data.starts_with(b"glTF") => gltf::parse_binary(data, folder)?.mesh(0.0),
+        "gltf" => gltf::parse_text(data, folder)?.mesh(0.0),
         "stl" => stl::parse(data),
         "obj" => obj::parse(data),
         "ply" => Err(Fault::at(0, "this is no PLY file: it does not begin with \"ply\"")),

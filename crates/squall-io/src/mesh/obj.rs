@@ -5,7 +5,7 @@ use super::build::{Builder, Fault, Words, number, quote};
 use std::borrow::Cow;
 
 pub fn parse(data: &[u8]) -> Result<LoadedMesh, Fault> {
-    let mut mesh = Builder::default();
+    let mut mesh = Builder::new(true);
     // Faces may name vertices that come later: vertices first.
     for (line, text) in lines(data) {
         let mut words = Words::new(&text, line);

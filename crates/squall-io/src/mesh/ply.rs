@@ -1,7 +1,7 @@
 //! PLY: vertices (x, y, z) and faces (`vertex_indices` or `vertex_index`); other elements and properties are passed over.
 
 use super::LoadedMesh;
-use super::build::{Builder, Fault, Words, quote};
+use super::build::{Builder, Fault, MOST, Words, quote};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
@@ -119,7 +119,7 @@ pub fn parse(data: &[u8]) -> Result<LoadedMesh, Fault> {
             )));
         }
     }
-    let mut mesh = Builder::default();
+    let mut mesh = Builder::new(true);
     // Faces may stand before the vertices that they name.
     let mut faces: Vec<u32> = Vec::new();
     let mut sizes: Vec<u32> = Vec::new();
@@ -146,6 +146,12 @@ pub fn parse(data: &[u8]) -> Result<LoadedMesh, Fault> {
                     let value = numbers.next(count_kind)?;
                     whole(&numbers, value)?
                 };
+                // A count that lies ends with the file; what is counted in text must not take all memory.
+                if wanted && faces.len() + count as usize > 4 * MOST {
+                    return Err(
+                        numbers.fault(format!("its faces have more than {} corners: simplify the mesh", 4 * MOST))
+                    );
+                }
                 for _ in 0..count {
                     let value = numbers.next(property.kind)?;
                     if wanted {

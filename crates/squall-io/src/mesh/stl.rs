@@ -44,7 +44,7 @@ impl Corners {
 }
 
 fn parse_binary(data: &[u8], count: usize) -> Result<LoadedMesh, Fault> {
-    let mut mesh = Builder::default();
+    let mut mesh = Builder::new(true);
     let mut corners = Corners::default();
     for (i, triangle) in data[HEADER..].chunks_exact(TRIANGLE).take(count).enumerate() {
         let fault = |what| Fault::at(HEADER + TRIANGLE * i, what);
@@ -66,7 +66,7 @@ fn parse_binary(data: &[u8], count: usize) -> Result<LoadedMesh, Fault> {
 }
 
 fn parse_text(data: &[u8]) -> Result<LoadedMesh, Fault> {
-    let mut mesh = Builder::default();
+    let mut mesh = Builder::new(true);
     let mut corners = Corners::default();
     let mut polygon = Vec::new();
     let mut words = Words::new(data, 1);

@@ -202,6 +202,87 @@ fn nodes_of_gltf_files_move_turn_scale_and_mirror() {
     assert_eq!(notes, ["1 groups of points or lines were passed over"]);
 }
 
+/// A file whose node `0` moves, with the animation as given: buffer 1 holds the times 0, 1, 2, then the values.
+fn animated(animation: &str, values: &[f32]) -> Vec<u8> {
+    let text = String::from_utf8(gltf_text(r#"[{"mesh":0}]"#)).unwrap();
+    let mut bytes: Vec<u8> = [0.0_f32, 1.0, 2.0].iter().chain(values).flat_map(|v| v.to_le_bytes()).collect();
+    let count = bytes.len();
+    bytes.resize(count.next_multiple_of(3), 0);
+    let (shape, items) = if values.len() == 12 { ("VEC4", 3) } else { ("VEC3", 3) };
+    let accessors = format!(
+        r#""accessors":[{{"bufferView":2,"componentType":5126,"count":3,"type":"SCALAR"}},
+            {{"bufferView":2,"byteOffset":12,"componentType":5126,"count":{items},"type":"{shape}"}},"#
+    );
+    let text = text
+        .replace(r#""POSITION":0"#, r#""POSITION":2"#)
+        .replace(r#""indices":1"#, r#""indices":3"#)
+        .replace(r#""accessors":["#, &accessors)
+        .replace(r#""bufferViews":["#, &format!(r#""animations":[{animation}],"bufferViews":["#))
+        .replace(
+            r#"{"buffer":0,"byteOffset":48,"byteLength":24}"#,
+            &format!(r#"{{"buffer":0,"byteOffset":48,"byteLength":24}},{{"buffer":1,"byteLength":{count}}}"#),
+        )
+        .replace(
+            r#""byteLength":72}]"#,
+            &format!(
+                r#""byteLength":72}},{{"uri":"data:application/octet-stream;base64,{}","byteLength":{count}}}]"#,
+                base64(&bytes)
+            ),
+        );
+    text.into_bytes()
+}
+
+#[test]
+fn nodes_of_gltf_files_move_as_they_are_animated() {
+    let channel = |path: &str| {
+        format!(
+            r#"{{"channels":[{{"sampler":0,"target":{{"node":0,"path":"{path}"}}}}],"samplers":[{{"input":0,"output":1}}]}}"#
+        )
+    };
+    let file = animated(&channel("translation"), &[0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 4.0, 2.0, 0.0]);
+    let meshes = parse_mesh_frames(&file, "a.gltf", 2.0).unwrap();
+    // Two seconds, two frames a second, and the end.
+    assert_eq!(meshes.len(), 5);
+    let first: Vec<[f64; 3]> = meshes.iter().map(|mesh| mesh.vertices[0]).collect();
+    assert_eq!(first, [[0.0; 3], [2.0, 0.0, 0.0], [4.0, 0.0, 0.0], [4.0, 1.0, 0.0], [4.0, 2.0, 0.0]]);
+    assert!(meshes.iter().all(|mesh| mesh.triangles == meshes[0].triangles), "the same triangles move");
+    let s = 0.5_f32.sqrt();
+    let turn = animated(&channel("rotation"), &[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, s, s, 0.0, 0.0, s, s]);
+    let turned = parse_mesh_frames(&turn, "a.gltf", 1.0).unwrap();
+    // A quarter turn about z: x becomes y. Rounding of 32-bit floats.
+    assert!(turned[1].vertices[1].iter().zip([0.0, 1.0, 0.0]).all(|(a, b)| (a - b).abs() < 1e-6), "{:?}", turned[1]);
+    let still = parse_mesh_frames(&gltf_text(r#"[{"mesh":0}]"#), "a.gltf", 24.0).unwrap();
+    assert_eq!(still.len(), 1);
+    let message = |file: &[u8], fps: f64| parse_mesh_frames(file, "a.gltf", fps).unwrap_err().to_string();
+    assert!(message(&animated(&channel("weights"), &[0.0; 9]), 2.0).contains("morph targets"));
+    assert!(message(&file, 1e9).contains("at most 10000"));
+    let bones = String::from_utf8(file.clone()).unwrap().replace(r#"{"mesh":0}"#, r#"{"mesh":0,"skin":0}"#);
+    assert!(message(bones.as_bytes(), 2.0).contains("bones"));
+}
+
+#[test]
+fn triangles_that_are_there_twice_count_once_and_large_polygons_become_no_needles() {
+    let twice = format!("{OBJ}f 3 1 2\nf 1 2 3\n");
+    let loaded = parse_here(twice.as_bytes(), "obj").unwrap();
+    assert!(loaded.mesh.triangles.len() <= 5 && loaded.notes[0].contains("there twice"), "{:?}", loaded.notes);
+    let n = 1000;
+    let corner = |i: usize| std::f64::consts::TAU * i as f64 / n as f64;
+    let mut text: String = (0..n).map(|i| format!("v {} {} 0\n", corner(i).cos(), corner(i).sin())).collect();
+    text += "f";
+    (1..=n).for_each(|i| text += &format!(" {i}"));
+    let mesh = parse_here(text.as_bytes(), "obj").unwrap().mesh;
+    assert_eq!(mesh.triangles.len(), n - 2);
+    let area = |t: usize| {
+        let [a, b, c] = mesh.corners(t);
+        0.5 * ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+    };
+    // All look the same way, and together are the polygon: n/2 sin(2 pi / n). Rounding of sums.
+    let whole: f64 = (0..n - 2).map(area).sum();
+    assert!((whole - 0.5 * n as f64 * corner(1).sin()).abs() < 1e-9 && (0..n - 2).all(|t| area(t) > 0.0));
+    // In a fan all of them meet in the first corner.
+    assert!(mesh.triangles.iter().filter(|t| t.contains(&0)).count() < 20);
+}
+
 #[test]
 fn polygons_become_fans_and_flat_triangles_are_counted() {
     let text = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 2 0 0\nf 1 2 3 4\nf 1 2 2\nf 1 2 5\n";
@@ -249,6 +330,17 @@ fn messages_name_the_place_and_the_fault() {
         ("gltf", gltf("\"componentType\":5126", "\"componentType\":5122"), "export without quantisation"),
         ("gltf", gltf("\"scene\":0", "\"scene\":3"), ": scene 3 is used"),
         ("gltf", gltf("\"asset\"", "\"extensionsRequired\":[\"KHR_draco_mesh_compression\"],\"asset\""), "compressed"),
+        ("gltf", gltf("\"asset\"", "\"extensionsRequired\":[\"EXT_mesh_gpu_instancing\"],\"asset\""), "EXT_mesh_gpu"),
+        (
+            "gltf",
+            gltf("\"byteLength\":72", "\"byteLength\":7200"),
+            ": buffer 0 should have 7200 bytes, but there are 72",
+        ),
+        (
+            "glb",
+            String::from_utf8_lossy(b"glTF\x02\0\0\0\x10\0\0\0").into_owned(),
+            "byte 8: its length should be 16 bytes",
+        ),
         ("gltf", loop_of_nodes, ": node 0 is in the scene twice"),
         ("gltf", "{".into(), "line 1: EOF"),
         ("glb", "glTF".into(), "byte 4: the file ends too early"),

@@ -2,8 +2,10 @@
 
 use super::weights::AxisWeights;
 use super::{
-    Artwork, MOST_BYTES, MOST_DECODED_BYTES, MOST_KEPT_A_SIDE, MOST_PIXELS_A_SIDE, PictureError, read_limited,
+    Artwork, MOST_BYTES, MOST_DECODED_BYTES, MOST_KEPT_A_SIDE, MOST_OTHER_BYTES, MOST_PIXELS_A_SIDE, PictureError,
+    read_limited,
 };
+use crate::caught::catch;
 use ::image::codecs::gif::GifDecoder;
 use ::image::codecs::png::PngDecoder;
 use ::image::codecs::webp::WebPDecoder;
@@ -29,7 +31,8 @@ pub fn load_picture(path: impl AsRef<Path>) -> Result<Artwork, PictureError> {
 /// Reads a picture from the content of the file `path`.
 pub fn parse_picture(data: &[u8], path: impl AsRef<Path>) -> Result<Artwork, PictureError> {
     let file = PictureFile::new(data, path.as_ref())?;
-    file.still().map_err(|e| file.explain(e)).and_then(|image| file.artwork(&image))
+    let still = catch(|| file.still()).ok_or_else(|| file.damaged("it cannot be decoded"))?;
+    still.map_err(|e| file.explain(e)).and_then(|image| file.artwork(&image))
 }
 
 /// The frames of a film in one file, one after the other: when each begins, in seconds, and what it shows. The last
@@ -40,14 +43,17 @@ pub type Frames<'a> = Box<dyn Iterator<Item = Result<(f64, Option<Artwork>), Pic
 /// frame.
 pub fn parse_frames<'a>(data: &'a [u8], path: &'a Path) -> Result<Frames<'a>, PictureError> {
     let file = PictureFile::new(data, path)?;
-    let Some(frames) = file.frames().map_err(|e| file.explain(e))? else {
+    let cannot = "its frames cannot be decoded";
+    let frames = catch(|| file.frames()).ok_or_else(|| file.damaged(cannot))?;
+    let Some(frames) = frames.map_err(|e| file.explain(e))? else {
         let still = parse_picture(data, path)?;
         return Ok(Box::new([Ok((0.0, Some(still))), Ok((USUAL_FRAME_SECONDS, None))].into_iter()));
     };
     let (mut time, mut pixels) = (0.0, 0);
     let mut frames = Some(frames.take(MOST_FRAMES));
     Ok(Box::new(std::iter::from_fn(move || {
-        Some(match frames.as_mut()?.next() {
+        let rest = frames.as_mut()?;
+        Some(match catch(|| rest.next()).unwrap_or_else(|| Some(Err(panicked(cannot)))) {
             Some(Ok(frame)) => {
                 let (numerator, denominator) = frame.delay().numer_denom_ms();
                 let seconds = f64::from(numerator) / f64::from(denominator.max(1)) / 1000.0;
@@ -67,7 +73,7 @@ pub fn parse_frames<'a>(data: &'a [u8], path: &'a Path) -> Result<Frames<'a>, Pi
             }
             None => {
                 frames = None;
-                Ok((time, None))
+                if time > 0.0 { Ok((time, None)) } else { Err(file.damaged("it has no frames")) }
             }
         })
     })))
@@ -98,9 +104,9 @@ impl<'a> PictureFile<'a> {
 
     fn still(&self) -> Result<DynamicImage, ImageError> {
         let mut reader = ImageReader::with_format(Cursor::new(self.data), self.format);
-        reader.limits(limits());
+        reader.limits(limits(MOST_OTHER_BYTES));
         let mut decoder = reader.into_decoder()?;
-        let mut rest = limits();
+        let mut rest = limits(MOST_DECODED_BYTES + MOST_OTHER_BYTES);
         rest.reserve(decoder.total_bytes())?;
         decoder.set_limits(rest)?;
         let orientation = decoder.orientation()?;
@@ -114,16 +120,17 @@ impl<'a> PictureFile<'a> {
         Ok(match self.format {
             ImageFormat::Gif => {
                 let mut decoder = GifDecoder::new(data)?;
-                decoder.set_limits(limits())?;
+                decoder.set_limits(limits(MOST_DECODED_BYTES))?;
                 Some(decoder.into_frames())
             }
             ImageFormat::Png => {
-                let decoder = PngDecoder::with_limits(data, limits())?;
+                let mut decoder = PngDecoder::with_limits(data, limits(MOST_OTHER_BYTES))?;
+                decoder.set_limits(limits(MOST_DECODED_BYTES))?;
                 if decoder.is_apng()? { Some(decoder.apng()?.into_frames()) } else { None }
             }
             ImageFormat::WebP => {
                 let mut decoder = WebPDecoder::new(data)?;
-                decoder.set_limits(limits())?;
+                decoder.set_limits(limits(MOST_DECODED_BYTES))?;
                 if decoder.has_animation() { Some(decoder.into_frames()) } else { None }
             }
             _ => None,
@@ -134,14 +141,21 @@ impl<'a> PictureFile<'a> {
         let path = self.path.to_owned();
         match error {
             ImageError::Limits(_) => {
-                let most = format!("at most {MOST_PIXELS_A_SIDE} pixels a side and 256 million in all are read");
-                PictureError::TooLarge { path, what: most }
+                let (pixels, other) = (MOST_DECODED_BYTES / 1_000_000, MOST_OTHER_BYTES >> 20);
+                let what = format!(
+                    "at most {MOST_PIXELS_A_SIDE} pixels a side, {pixels} MB of pixels in all (50 million of 4 bytes) and {other} MB of other data are read"
+                );
+                PictureError::TooLarge { path, what }
             }
             ImageError::IoError(_) => {
                 PictureError::Damaged { path, format: self.name(), reason: "it breaks off".into() }
             }
             other => PictureError::Damaged { path, format: self.name(), reason: one_line(&other.to_string()) },
         }
+    }
+
+    fn damaged(&self, reason: &str) -> PictureError {
+        PictureError::Damaged { path: self.path.to_owned(), format: self.name(), reason: reason.into() }
     }
 
     fn name(&self) -> &'static str {
@@ -157,13 +171,8 @@ impl<'a> PictureFile<'a> {
 
     fn artwork(&self, image: &DynamicImage) -> Result<Artwork, PictureError> {
         let (width, height) = (image.width() as usize, image.height() as usize);
-        let damaged = |reason: &str| PictureError::Damaged {
-            path: self.path.to_owned(),
-            format: self.name(),
-            reason: reason.into(),
-        };
         if width == 0 || height == 0 {
-            return Err(damaged("it has no pixels"));
+            return Err(self.damaged("it has no pixels"));
         }
         let shrink = width.max(height).div_ceil(MOST_KEPT_A_SIDE);
         let [kept_width, kept_height] = [width, height].map(|n| n.div_ceil(shrink));
@@ -173,17 +182,21 @@ impl<'a> PictureFile<'a> {
         };
         // Pictures of floats may hold anything.
         if !pixels.iter().flatten().all(|v| v.is_finite()) {
-            return Err(damaged("it has pixels that are not numbers"));
+            return Err(self.damaged("it has pixels that are not numbers"));
         }
         Ok(Artwork { name: self.path.display().to_string(), width: kept_width, height: kept_height, pixels })
     }
 }
 
-fn limits() -> Limits {
+fn panicked(what: &str) -> ImageError {
+    ImageError::IoError(std::io::Error::other(what.to_owned()))
+}
+
+fn limits(bytes: u64) -> Limits {
     let mut limits = Limits::no_limits();
     limits.max_image_width = Some(MOST_PIXELS_A_SIDE);
     limits.max_image_height = Some(MOST_PIXELS_A_SIDE);
-    limits.max_alloc = Some(MOST_DECODED_BYTES);
+    limits.max_alloc = Some(bytes);
     limits
 }
 

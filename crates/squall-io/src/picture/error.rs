@@ -34,6 +34,14 @@ pub enum PictureError {
         /// What is how large.
         what: String,
     },
+    /// It would take too much time or memory to draw.
+    #[error("{} is too complex: {what}; simplify it, or save it as PNG", .path.display())]
+    TooComplex {
+        /// Which file.
+        path: PathBuf,
+        /// Which limit it exceeds.
+        what: String,
+    },
     /// There is nothing to be seen in it.
     #[error(
         "nothing is drawn in {name}: {why}; draw something, or say which channel is meant (alpha, darkness, brightness)"

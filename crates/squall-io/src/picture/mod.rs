@@ -17,7 +17,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `decode` | PNG, JPEG, WebP, GIF, BMP, TIFF, also their frames |
-//! | `svg` | SVG drawings (the feature `svg`, on by default) |
+//! | `svg`, `svg_limits` | SVG drawings (the feature `svg`, on by default) |
 //! | `text` | letters of a font |
 //! | `ink`, `colors` | what is drawn and what is paper; the colours apart from each other |
 //! | `place`, `weights` | from pixels to cells |
@@ -32,6 +32,8 @@ mod ink;
 mod place;
 #[cfg(feature = "svg")]
 mod svg;
+#[cfg(feature = "svg")]
+mod svg_limits;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -57,8 +59,11 @@ const MOST_BYTES: u64 = 512 << 20;
 /// Longest side of a picture in a file, in pixels.
 const MOST_PIXELS_A_SIDE: u32 = 16_384;
 
-/// What decoding may take, in bytes: 256 million pixels of four bytes.
-const MOST_DECODED_BYTES: u64 = 4 << 28;
+/// What the pixels of a picture may take when decoded, in bytes: 50 million pixels of four bytes.
+const MOST_DECODED_BYTES: u64 = 200_000_000;
+
+/// What else a file may hold, such as colour profiles, in bytes when unpacked. It is not even used.
+const MOST_OTHER_BYTES: u64 = 16 << 20;
 
 /// Longest side of an [`Artwork`], in pixels: larger pictures are averaged down to it while they are read.
 const MOST_KEPT_A_SIDE: usize = 4096;

@@ -1,17 +1,23 @@
 //! SVG drawings.
 
-use super::{Artwork, MOST_BYTES, MOST_KEPT_A_SIDE, PictureError, read_limited};
+use super::{Artwork, MOST_BYTES, MOST_KEPT_A_SIDE, PictureError, read_limited, svg_limits};
+use crate::caught::{self, GivenUp};
 use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::roxmltree::{self, Document, ParsingOptions};
 use resvg::usvg::{self, ImageHrefResolver, Options, Tree};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-/// Larger drawings are refused: text of this size takes seconds to draw.
+/// Larger drawings are refused: text of this size takes seconds to read.
 const MOST_SVG_BYTES: u64 = 32 << 20;
 
-/// Groups in groups take stack; drawings may have about a thousand levels of them.
-const STACK_BYTES: usize = 256 << 20;
+/// A drawing that takes longer is given up.
+const DEADLINE: Duration = Duration::from_millis(1500);
+
+/// Elements in elements take stack: those that are allowed take a tenth of this.
+const STACK_BYTES: usize = 64 << 20;
 
 /// The family of the carried font.
 const FONT_FAMILY: &str = "Noto Sans";
@@ -33,15 +39,16 @@ pub fn parse_svg(data: &[u8], path: impl AsRef<Path>, resolution: [usize; 2]) ->
     if !resolution.iter().all(|side| (1..=MOST_KEPT_A_SIDE).contains(side)) {
         return Err(too_large(format!("{resolution:?} pixels, where 1 to {MOST_KEPT_A_SIDE} a side can be drawn")));
     }
-    // A thread of its own: with enough stack for what is nested deeply, and a panic in the library ends only it.
-    let drawn = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("svg".into()).stack_size(STACK_BYTES);
-        thread.spawn_scoped(scope, || draw(data, path, resolution)).map(|thread| thread.join())
-    });
-    match drawn {
-        Ok(Ok(result)) => result,
-        Ok(Err(_)) => Err(damaged(path, "it cannot be drawn")),
-        Err(error) => Err(damaged(path, &format!("no thread can be started to draw it: {error}"))),
+    // In a thread of its own: with enough stack for what is nested deeply, and nobody has to wait for it.
+    let (data, owned_path) = (data.to_vec(), path.to_owned());
+    match caught::within(DEADLINE, STACK_BYTES, move || draw(&data, &owned_path, resolution)) {
+        Ok(result) => result,
+        Err(GivenUp::Panicked) => Err(damaged(path, "it cannot be drawn")),
+        Err(GivenUp::TooSlow) => {
+            let what = format!("it takes more than {} s to draw", DEADLINE.as_secs_f64());
+            Err(PictureError::TooComplex { path: path.to_owned(), what })
+        }
+        Err(GivenUp::NoThread(error)) => Err(damaged(path, &format!("no thread can be started to draw it: {error}"))),
     }
 }
 
@@ -50,17 +57,28 @@ fn damaged(path: &Path, reason: &str) -> PictureError {
 }
 
 fn draw(data: &[u8], path: &Path, resolution: [usize; 2]) -> Result<Artwork, PictureError> {
+    let complex = |what: String| PictureError::TooComplex { path: path.to_owned(), what };
+    let text = std::str::from_utf8(data).map_err(|_| damaged(path, "it is no text in UTF-8"))?;
+    svg_limits::check_entities(text).map_err(complex)?;
+    let reading = ParsingOptions { allow_dtd: true, nodes_limit: svg_limits::MOST_NODES, ..Default::default() };
+    let document = Document::parse_with_options(text, reading).map_err(|error| match error {
+        roxmltree::Error::NodesLimitReached => complex(format!("it has more than {} parts", svg_limits::MOST_NODES)),
+        error => damaged(path, &error.to_string()),
+    })?;
+    svg_limits::check_document(&document).map_err(complex)?;
     let has_pictures = Arc::new(AtomicBool::new(false));
-    let tree = Tree::from_data(data, &options(&has_pictures)).map_err(|error| damaged(path, &error.to_string()))?;
+    let tree = Tree::from_xmltree(&document, &options(&has_pictures));
+    let tree = tree.map_err(|error| damaged(path, &error.to_string()))?;
     if has_pictures.load(Ordering::Relaxed) {
         return Err(PictureError::PictureInDrawing { path: path.to_owned() });
     }
     let size = [tree.size().width(), tree.size().height()];
     let scale = (resolution[0] as f32 / size[0]).min(resolution[1] as f32 / size[1]);
     let pixels: [u32; 2] = std::array::from_fn(|a| ((size[a] * scale).round() as u32).clamp(1, resolution[a] as u32));
-    let stretch = Transform::from_scale(pixels[0] as f32 / size[0], pixels[1] as f32 / size[1]);
+    let stretch = [pixels[0] as f32 / size[0], pixels[1] as f32 / size[1]];
+    svg_limits::check_layers(&tree, pixels, stretch).map_err(complex)?;
     let mut canvas = Pixmap::new(pixels[0], pixels[1]).ok_or_else(|| damaged(path, "it has no size"))?;
-    resvg::render(&tree, stretch, &mut canvas.as_mut());
+    resvg::render(&tree, Transform::from_scale(stretch[0], stretch[1]), &mut canvas.as_mut());
     let pixels = canvas.pixels().iter().map(|p| {
         // Stored multiplied with alpha.
         let part = |v: u8| if p.alpha() == 0 { 0.0 } else { f32::from(v) / f32::from(p.alpha()) };

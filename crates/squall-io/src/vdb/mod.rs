@@ -112,7 +112,7 @@ pub enum VdbPrecision {
     /// 32 bits: exact.
     #[default]
     Full,
-    /// 16 bits, rounded to nearest: three digits, and infinite above 65504. Plenty for density.
+    /// 16 bits, rounded to nearest: three digits, and 65504 for everything above. Plenty for density.
     Half,
 }
 

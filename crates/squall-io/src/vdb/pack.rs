@@ -73,8 +73,13 @@ impl Format {
 
     /// What becomes of a value that is written and read.
     pub fn round(self, value: f32) -> f32 {
-        if self.half { f16::from_f32(value).to_f32() } else { value }
+        if self.half { f16::from_f32(saturated(value)).to_f32() } else { value }
     }
+}
+
+/// As large as 16 bits can hold: beyond lies only infinity, which other programs stumble over.
+fn saturated(value: f32) -> f32 {
+    value.clamp(-f16::MAX.to_f32_const(), f16::MAX.to_f32_const())
 }
 
 /// What the inactive values of a node are, when only active ones are listed.
@@ -148,6 +153,7 @@ impl Packer {
                 return;
             }
             self.halves.resize(self.listed.len(), f16::ZERO);
+            self.listed.iter_mut().for_each(|v| *v = saturated(*v));
             self.halves.convert_from_f32_slice(&self.listed);
             self.plain.resize(2 * self.halves.len(), 0);
             let to = self.plain.as_chunks_mut().0;

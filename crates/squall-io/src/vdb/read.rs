@@ -23,6 +23,9 @@ const OLDEST: u32 = 222;
 /// Regions of one value are spread over blocks; not more values than this (256 MiB) come into being that way.
 const MOST_SPREAD_VALUES: u64 = 1 << 26;
 
+/// All values of a file together, 1 GiB: leaves of a few bytes become 512 values each.
+const MOST_VALUES: u64 = 1 << 28;
+
 /// A file, read.
 #[derive(Clone, Debug)]
 pub struct VdbFile {
@@ -32,6 +35,37 @@ pub struct VdbFile {
     pub grids: Vec<VdbLoaded>,
     /// Names and types of the grids that are neither `float` nor `vec3s`, and so were not read.
     pub skipped: Vec<(String, String)>,
+}
+
+impl VdbFile {
+    /// From z up to y up, as Blender's volumes are: the cell x, y, z goes to x, z, -1 - y. Components of vectors are not turned.
+    pub fn upright(mut self) -> Self {
+        for grid in &mut self.grids {
+            match &mut grid.values {
+                VdbValues::Scalar(volume) => *volume = upright(volume),
+                VdbValues::Vector(volumes) => volumes.iter_mut().for_each(|volume| *volume = upright(volume)),
+            }
+        }
+        self
+    }
+}
+
+fn upright(volume: &Volume) -> Volume {
+    let [x, y, z] = volume.origin;
+    let turned = |[x, y, z]: [i32; 3]| [x, z, -1 - y];
+    let mut order: Vec<([i32; 3], usize)> = volume.blocks.iter().map(|&block| turned(block)).zip(0..).collect();
+    order.sort_unstable();
+    let mut values = Vec::with_capacity(volume.values.len());
+    for &(_, from) in &order {
+        let from = volume.block(from);
+        for i in 0..BLOCK_CELLS {
+            let [x, y, z] = [i % BLOCK, i / BLOCK % BLOCK, i / (BLOCK * BLOCK)];
+            // The new y is the old z, and the new z counts the old y backwards.
+            values.push(from[x + BLOCK * ((BLOCK - 1 - z) + BLOCK * y)]);
+        }
+    }
+    let blocks = order.into_iter().map(|(block, _)| block).collect();
+    Volume { origin: [x, z, -y], blocks, values, ..*volume }
 }
 
 /// A grid, read.
@@ -80,10 +114,11 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, IoError> {
 pub(super) fn parse(bytes: &[u8]) -> Parsed<VdbFile> {
     let directory = Directory::read(bytes)?;
     let (mut grids, mut skipped) = (Vec::new(), Vec::new());
+    let mut room = MOST_VALUES;
     for entry in &directory.entries {
         let values = match entry.kind.as_str() {
-            "Tree_float_5_4_3" => entry.load::<1>().map(|[volume]| VdbValues::Scalar(volume)),
-            "Tree_vec3s_5_4_3" => entry.load::<3>().map(VdbValues::Vector),
+            "Tree_float_5_4_3" => entry.load::<1>(&mut room).map(|[volume]| VdbValues::Scalar(volume)),
+            "Tree_vec3s_5_4_3" => entry.load::<3>(&mut room).map(VdbValues::Vector),
             _ => {
                 skipped.push((entry.name.clone(), entry.kind.clone()));
                 continue;
@@ -200,19 +235,22 @@ impl<'a> Entry<'a> {
         Ok(())
     }
 
-    /// Reads all of it.
-    fn load<const N: usize>(&self) -> Parsed<[Volume; N]> {
+    /// Reads all of it, if it has no more values than there is room for.
+    fn load<const N: usize>(&self, room: &mut u64) -> Parsed<[Volume; N]> {
         let (origin, spacing) = self.transform.clone()?.cells().ok_or(
             "its cells are not cubes along the axes of space; resample it to a uniform voxel size without rotation",
         )?;
-        let mut loader = Loader::<N>::default();
+        let mut loader = Loader::<N> { room: *room, ..Loader::default() };
         self.walk(&mut loader)?;
+        *room = loader.room;
         Ok(loader.volumes.map(|volume| Volume { origin, spacing, ..volume }))
     }
 }
 
 /// Puts a tree into volumes.
 struct Loader<const N: usize> {
+    /// How many more values there may be.
+    room: u64,
     tiles: Vec<Tile<N>>,
     spread: u64,
     /// Where the values of each leaf go.
@@ -222,7 +260,7 @@ struct Loader<const N: usize> {
 
 impl<const N: usize> Default for Loader<N> {
     fn default() -> Self {
-        Self { tiles: vec![], spread: 0, slots: vec![], volumes: std::array::from_fn(|_| Volume::default()) }
+        Self { room: 0, tiles: vec![], spread: 0, slots: vec![], volumes: std::array::from_fn(|_| Volume::default()) }
     }
 }
 
@@ -240,6 +278,10 @@ impl<const N: usize> TreeVisitor<N> for Loader<N> {
 
     /// Knows now which blocks there are: puts them in order and spreads the regions of one value.
     fn topology(&mut self, background: [f32; N], leaves: &[[i32; 3]]) -> Parsed<()> {
+        let values = (N * BLOCK_CELLS) as u64 * leaves.len() as u64 + self.spread;
+        self.room = self.room.checked_sub(values).ok_or_else(|| {
+            format!("its blocks have {values} values, and all grids of a file may have {MOST_VALUES}; use larger cells")
+        })?;
         // A block, and what fills it: a leaf, or after all leaves, a tile.
         let mut blocks: Vec<([i32; 3], usize)> = leaves.iter().copied().zip(0..).collect();
         for (t, tile) in self.tiles.iter().enumerate() {

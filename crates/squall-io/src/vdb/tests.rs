@@ -220,6 +220,22 @@ fn active_is_what_differs_from_the_background_cell_by_cell() {
 }
 
 #[test]
+fn volumes_with_z_up_are_set_upright() {
+    let mut values = vec![0.0; 4 * 9 * 10];
+    // The cell x = 1, y = 8, z = 2.
+    values[1 + 4 * (8 + 9 * 2)] = 7.0;
+    let lying = Volume::from_dense([10.0, 20.0, 30.0], 0.5, 0.0, [4, 9, 10], &values);
+    let bytes = written(&[scalar(&lying)], VdbCompression::Zip);
+    let file = parse(&bytes).unwrap().upright();
+    let VdbValues::Scalar(standing) = &file.grids[0].values else { panic!("numbers") };
+    assert_eq!(standing.get([1, 2, -9]), 7.0);
+    assert_eq!(standing.values.iter().filter(|v| **v != 0.0).count(), 1);
+    // Middle of the cell: (10.75, 24.25, 31.25) becomes (10.75, 31.25, -24.25).
+    let middle = |a: usize, i: i32| standing.origin[a] + 0.5 * (f64::from(i) + 0.5);
+    assert_eq!([middle(0, 1), middle(1, 2), middle(2, -9)], [10.75, 31.25, -24.25]);
+}
+
+#[test]
 fn a_unit_box_lands_on_the_unit_box() {
     let dense = Volume::from_dense([0.0; 3], 1.0 / 16.0, 0.0, [16; 3], &[1.0; 4096]);
     let info = parse_info(&written(&[scalar(&dense)], VdbCompression::Zip)).unwrap();

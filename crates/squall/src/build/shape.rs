@@ -82,7 +82,7 @@ fn in_dimensions<const N: usize, const D: usize>(shape: Boxed<N>) -> Boxed<D> {
 fn mesh(m: &Mesh, resolution: f64) -> Result<Boxed<3>, BuildError> {
     let options = core::MeshOptions { thicken: m.thicken, sheet: m.sheet, ..core::MeshOptions::default() };
     let failed = |reason: String| BuildError::Mesh { file: m.file.clone(), reason };
-    if m.frames.is_none() {
+    if m.meshes.len() == 1 {
         let shape = core::MeshShape::with_options(&m.meshes[0], resolution, options);
         return Ok(Box::new(shape.map_err(|e| failed(e.to_string()))?));
     }

@@ -535,18 +535,18 @@ impl Looped {
         visitor.integer("loop.phase", &mut self.phase);
         visitor.integer("loop.first", &mut self.first);
         let mut jumps = self.jumps.len() as u64;
-        visitor.integer("loop.jumps", &mut jumps);
+        visitor.parts("loop.jumps", &mut jumps);
         self.jumps.resize(jumps as usize, 0.0);
         self.jumps.iter_mut().for_each(|j| visitor.real("loop.jump", j));
         self.last.visit_state(visitor);
         self.mean.visit_state(visitor);
         let mut contrasts = self.contrast.len() as u64;
-        visitor.integer("loop.contrasts", &mut contrasts);
+        visitor.parts("loop.contrasts", &mut contrasts);
         self.contrast.resize(contrasts as usize, Contrast::default());
         self.contrast.iter_mut().for_each(|c| c.visit_state(visitor));
         for list in [&mut self.flows, &mut self.before] {
             let mut count = list.len() as u64;
-            visitor.integer("loop.snapshots", &mut count);
+            visitor.parts("loop.snapshots", &mut count);
             list.resize(count as usize, Snapshot::default());
             list.iter_mut().for_each(|s| s.visit_state(visitor));
         }

@@ -9,7 +9,7 @@ use squall_io::{OutputFolder, VdbValues, read_vdb};
 use super::passes::Sidecar;
 use super::report::{Event, Observer, Outcome, RunError, Summary};
 use super::simulate::finish;
-use super::writer::{Frame, Writer, Written};
+use super::writer::{Frame, Writer, tell};
 use super::{CancelToken, FRAMES, RunOptions, SCENE, VOLUMES, frames, lock, make_movie, movie_path, passes, remove};
 use crate::picture::passes::PassPainter;
 use crate::picture::{FilmPainter, Picture, Volumes};
@@ -85,12 +85,6 @@ pub fn render(
     summary.seconds = start.elapsed().as_secs_f64();
     summary.peak_memory = super::peak_memory();
     Ok(summary)
-}
-
-fn tell(news: Vec<Written>, observer: &mut dyn Observer) {
-    for Written { frame, path } in news {
-        observer.event(&Event::Frame { frame, path: &path });
-    }
 }
 
 fn volume_path(run: &Path, frame: u64) -> PathBuf {

@@ -11,7 +11,7 @@ use squall_render::film;
 use super::log::Log;
 use super::passes::Sidecar;
 use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
-use super::writer::{Failed, Frame, Pixels, Writer, Written};
+use super::writer::{Failed, Frame, Pixels, Writer, tell};
 use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS, budget};
 use crate::driver::{Driver, Step};
 use crate::picture::{exposure, Painter, Picture, read_field, tone};
@@ -330,12 +330,6 @@ pub(super) fn finish(setup: &Setup, picture: Picture, time: f64) -> (Pixels, Opt
         (_, false) => Pixels::Opaque(frame.to_image(&tone)),
     };
     (pixels, setup.output.exr.then_some(frame))
-}
-
-fn tell(news: Vec<Written>, observer: &mut dyn Observer) {
-    for Written { frame, path } in news {
-        observer.event(&Event::Frame { frame, path: &path });
-    }
 }
 
 /// Everything that the rest of the run depends on, always in the same order.

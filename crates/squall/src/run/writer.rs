@@ -14,7 +14,7 @@ use squall_render::Image;
 use squall_render::film::Frame as Film;
 
 use super::passes::{Sidecar, write_pass};
-use super::{FRAMES, RunError, VOLUMES};
+use super::{Event, FRAMES, Observer, RunError, VOLUMES};
 use crate::picture::passes::PassImage;
 
 /// Everything that is written for a frame.
@@ -57,6 +57,25 @@ impl Pixels {
 pub(super) struct Written {
     pub frame: u64,
     pub path: PathBuf,
+    /// Whether it is the first one with values that 16 bits cannot hold.
+    pub saturated: bool,
+}
+
+/// The largest number of 16 bits.
+const LARGEST_HALF: f32 = 65504.0;
+
+impl Frame {
+    /// Whether files of 16 bits cannot hold all values: they hold the largest number instead.
+    fn saturates(&self) -> bool {
+        let too_large = |v: &f32| v.abs() > LARGEST_HALF;
+        let in_volume = |volume: &Volume| volume.values.iter().any(too_large);
+        let in_volumes = |(_, values): &(String, VdbValues<Volume>)| match values {
+            VdbValues::Scalar(volume) => in_volume(volume),
+            VdbValues::Vector(volumes) => volumes.iter().any(in_volume),
+        };
+        let in_picture = self.exr.as_ref().is_some_and(|film| film.rgba.as_flattened().iter().any(too_large));
+        in_picture || self.half && self.volumes.iter().any(in_volumes)
+    }
 }
 
 /// Frames that may wait: more would only take memory.
@@ -75,10 +94,13 @@ impl Writer {
         let (queue, frames) = sync_channel::<Frame>(QUEUE);
         let (tell, written) = channel();
         let thread = std::thread::spawn(move || {
+            let mut told = false;
             for frame in frames {
+                let saturated = !told && frame.saturates();
+                told |= saturated;
                 let path = write(&mut folder, &mut sidecar, &frame)?;
                 // Nobody listens any more when the run has failed; the frame is on disk all the same.
-                let _ = tell.send(Written { frame: frame.number, path });
+                let _ = tell.send(Written { frame: frame.number, path, saturated });
             }
             Ok(folder)
         });
@@ -116,6 +138,19 @@ impl Writer {
             Err(panic) => std::panic::resume_unwind(panic),
         };
         Ok((folder, self.written.try_iter().collect()))
+    }
+}
+
+/// Tells of frames that are on disk.
+pub(super) fn tell(news: Vec<Written>, observer: &mut dyn Observer) {
+    for Written { frame, path, saturated } in news {
+        if saturated {
+            observer.event(&Event::Notice(format!(
+                "frame {frame} has values above 65504, the largest number of 16 bits: they are written as that; \
+                 output.vdb = {{ half = false }} keeps them in volumes"
+            )));
+        }
+        observer.event(&Event::Frame { frame, path: &path });
     }
 }
 

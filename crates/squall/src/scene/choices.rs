@@ -40,6 +40,14 @@ choices! {
         Inks = "inks",
     }
 
+    /// Which axis of a file points upwards.
+    pub enum Up {
+        /// As in Squall, Houdini, Maya and glTF files.
+        Y = "y",
+        /// As in Blender and its PLY and STL files, and in CAD programs.
+        Z = "z",
+    }
+
     /// How a picture fills its frame.
     pub enum Fit {
         /// The largest size that fits into the frame.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::choices::Interpolation;
+use super::choices::{Interpolation, Up};
 use super::key::Matters::Look;
 use super::key::Range::{Above, AtLeast, Within};
 use super::kind::{Kind, Reader};
@@ -92,18 +92,20 @@ table! {
 
     /// A triangle mesh, or a sequence of them.
     pub struct Mesh {
-        /// An OBJ, PLY, STL or glTF file in the folder of the scene; `{frame}` in its name stands for the number of a frame, with four digits.
+        /// An OBJ, PLY, STL or glTF file in the folder of the scene; `####` in its name stands for the number of a frame. Animated glTF files (nodes that move, turn and grow; no bones, no morph targets) move by themselves.
         file: String [] (required "\"horse.ply\""),
         /// First and last frame of a sequence.
         frames: Vec<Spanned<u64>> [] (none ""),
-        /// Meshes per second of a sequence.
+        /// Meshes per second of a sequence or an animation.
         fps: f64 ["1/s", Within(0.001, 10_000.0)] (|r| r.fps; "`time.fps`"),
-        /// Whether a sequence begins again at its end.
+        /// Whether a sequence or an animation begins again at its end.
         r#loop: bool [] (false),
         /// The mesh is a sheet of this thickness, not the surface of a solid.
         sheet: f64 ["m", Above(0.0)] (none "it is the surface of a solid"),
         /// Makes parts that are thinner than a cell and a half that thick.
         thicken: bool [] (false),
+        /// Which axis of the file points upwards: `"z"` for PLY and STL files of Blender, whose OBJ and glTF files have y up already.
+        up: Up [] (Up::Y),
     }
 
     /// One shape without another.

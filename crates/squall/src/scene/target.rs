@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::choices::{Channel, Fit, FlatAxis, Limiter};
+use super::choices::{Channel, Fit, FlatAxis, Limiter, Up};
 use super::key::Range::{Above, AtLeast, Within};
 use super::kind::{Kind, NumberOrText, OneOrMany, Reader};
 use super::shapes::{Motion, Part};
@@ -24,7 +24,7 @@ table! {
         images: String [] (none ""),
         /// An animated GIF, PNG or WebP file.
         film: String [] (none ""),
-        /// A triangle mesh (OBJ, PLY, STL, glTF), made as large as fits; 3D only.
+        /// A triangle mesh (OBJ, PLY, STL, glTF; of an animation its beginning), made as large as fits; 3D only.
         mesh: String [] (none ""),
         /// An OpenVDB file, made as large as fits; 3D only.
         vdb: String [] (none ""),
@@ -44,6 +44,8 @@ table! {
         r#loop: bool [] (none "false"),
         /// Which grid of a `vdb` file.
         grid: String [] (none "density, else the first one"),
+        /// Which axis of a `mesh` or `vdb` file points upwards: `"z"` for Blender's PLY, STL and VDB files.
+        up: Up [] (none "`\"y\"`"),
         /// What of a picture counts as drawn.
         channel: Channel [] (none "`\"auto\"`"),
         /// Takes what is not drawn instead.
@@ -56,7 +58,7 @@ table! {
         center: Vector ["m"] (none "the middle of the box"),
         /// Width and height of the frame; three lengths for a mesh or a volume.
         size: Vec<Spanned<f64>> ["m"] (none "the box without its margin"),
-        /// Counter-clockwise; for a shape in 3D about x, y and z.
+        /// Counter-clockwise; for a mesh (before it is fitted into its frame) or a shape in 3D about x, y and z.
         rotation: OneOrMany<Spanned<f64>> ["degrees"] (none "0"),
         /// How thick a picture or a text is in 3D.
         thickness: f64 ["m", Above(0.0)] (none "1/8 of the shortest side"),

@@ -11,6 +11,7 @@ pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Probl
         return;
     }
     idle_sources(setup, file, problems);
+    lost_objects(setup, file, problems);
     idle_substances(setup, file, problems);
     smoke_without_sources(setup, problems);
     useless_forces(setup, file, problems);
@@ -105,6 +106,60 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
         }
     }
 }
+
+/// Meshes of other programs lie on their side, or are in centimetres: then they are far away, or fill everything.
+fn lost_objects(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    let grid = &setup.grid;
+    let typed = file.object.iter().flat_map(|list| &list.value);
+    for (i, (object, typed)) in setup.objects.iter().zip(typed).enumerate() {
+        let Some(mesh) = object.shape.meshes().into_iter().next() else { continue };
+        if object.motion.moves() || object.motion.keys.len() > 1 {
+            continue;
+        }
+        let (lo, hi) = object.shape.extent();
+        let Motion { pivot, scale, keys, .. } = &object.motion;
+        // Turned, it reaches no further than its furthest corner: a ball around the pivot.
+        let turned = keys.iter().any(|key| key.rotation != [0.0; 3]);
+        let far = (0..lo.len()).map(|a| (lo[a] - pivot[a]).abs().max((hi[a] - pivot[a]).abs()).powi(2)).sum::<f64>();
+        let placed = |a: usize, x: f64, sign: f64| {
+            let shift = keys.first().map_or(0.0, |key| key.position[a]);
+            pivot[a] + shift + scale * if turned { sign * far.sqrt() } else { x - pivot[a] }
+        };
+        let reach: Vec<[f64; 2]> =
+            (0..setup.dimensions()).map(|a| [placed(a, lo[a], -1.0), placed(a, hi[a], 1.0)]).collect();
+        let size = |a: usize| grid.size[a];
+        let outside = |a: usize| reach[a][1] <= grid.origin[a] || reach[a][0] >= grid.origin[a] + size(a);
+        let extent = |a: usize| reach[a][1] - reach[a][0];
+        let place = typed.shape.as_ref().map_or(typed.span, |s| s.span);
+        let help = |a: usize| {
+            let up = match mesh.up {
+                Up::Y => {
+                    "files with z up, such as PLY and STL files of Blender, need mesh = { file = ..., up = \"z\" }; "
+                }
+                Up::Z => "",
+            };
+            format!(
+                "{up}`position` moves it, and `scale` makes it larger or smaller; along {} it reaches from {:.4} to {:.4} m, the \
+                 box from {} to {} m",
+                ["x", "y", "z"][a],
+                reach[a][0],
+                reach[a][1],
+                grid.origin[a],
+                grid.origin[a] + size(a)
+            )
+        };
+        if let Some(a) = (0..setup.dimensions()).find(|&a| outside(a)) {
+            let message = format!("`object.{i}` lies outside the box");
+            problems.warn(place, message, "no fluid gets there").help(help(a));
+        } else if let Some(a) = (0..setup.dimensions()).find(|&a| !turned && extent(a) > MUCH_LARGER * size(a)) {
+            let message = format!("`object.{i}` is {:.0} times as large as the box", extent(a) / size(a));
+            problems.warn(place, message, "is its unit the metre?").help(help(a));
+        }
+    }
+}
+
+/// Objects that exceed the box so many times are mistakes.
+const MUCH_LARGER: f64 = 5.0;
 
 fn idle_substances(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
     let Some(typed) = &file.substance else { return };

@@ -29,7 +29,7 @@ pub use curve::Curve;
 pub use film::{Ambient, Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
 pub use flipbook::Flipbook;
 pub(crate) use resolve::Resolver;
-pub use shape::{Interpolation, Mesh, Motion, MotionKey, Object, Shape};
+pub use shape::{Interpolation, Mesh, Motion, MotionKey, Object, Shape, Up};
 pub use target::{
     Channel, Dial, EASED_DRIVE, EASED_GATHERING, Figure, FigureKind, File, Fit, FlatAxis, Frame, Guide, Guided, Ink,
     Limiter, Matching, Release, Target,

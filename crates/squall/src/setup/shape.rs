@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use squall_core::shape::TriangleMesh;
 
-pub use crate::scene::choices::Interpolation;
+pub use crate::scene::choices::{Interpolation, Up};
 
 /// A region of space. All lengths in metres.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,14 +87,16 @@ pub struct Mesh {
     pub fingerprint: u64,
     /// First and last frame of a sequence.
     pub frames: Option<[u64; 2]>,
-    /// Meshes per second of a sequence.
+    /// Meshes per second of a sequence or an animation.
     pub fps: f64,
-    /// Whether a sequence begins again at its end.
+    /// Whether a sequence or an animation begins again at its end.
     pub repeat: bool,
     /// Thickness if it is a sheet and not the surface of a solid.
     pub sheet: Option<f64>,
     /// Whether thin parts are made a cell and a half thick.
     pub thicken: bool,
+    /// Which axis of the file points upwards. The meshes have y there.
+    pub up: Up,
     /// The mesh, or those of all frames.
     pub meshes: Arc<Vec<TriangleMesh>>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Formula, Motion, Shape};
+use super::{Formula, Motion, Shape, Up};
 pub use crate::scene::choices::{Channel, Fit, FlatAxis, Limiter, Matching};
 use crate::target::DensitySequence;
 
@@ -112,7 +112,8 @@ impl Dial {
     pub fn released(&self, release: Release) -> Self {
         let mut keys: Vec<[f64; 2]> = self.0.iter().copied().filter(|key| key[0] < release.from).collect();
         keys.push([release.from, self.at(release.from)]);
-        keys.push([release.from + release.over, 0.0]);
+        // Times grow, however short it is.
+        keys.push([(release.from + release.over).max(release.from + 1e-9 * release.from.max(1.0)), 0.0]);
         Dial(keys)
     }
 }
@@ -175,6 +176,10 @@ pub enum FigureKind {
     Mesh {
         /// What is read.
         file: File,
+        /// Which axis of it points upwards.
+        up: Up,
+        /// How far it is turned about x, y and z, degrees.
+        rotation: [f64; 3],
         /// Its density on all cells.
         density: Arc<Vec<f32>>,
     },
@@ -182,6 +187,8 @@ pub enum FigureKind {
     Vdb {
         /// What is read.
         file: File,
+        /// Which axis of it points upwards.
+        up: Up,
         /// Which grid of it; `None`: density, or the first one.
         grid: Option<String>,
         /// Its density on all cells.
@@ -238,7 +245,7 @@ impl Figure {
     pub fn moves(&self) -> bool {
         match &self.kind {
             FigureKind::Film { .. } => true,
-            FigureKind::Shape { shape, motion } => motion.moves() || shape.meshes().iter().any(|m| m.frames.is_some()),
+            FigureKind::Shape { shape, motion } => motion.moves() || shape.meshes().iter().any(|m| m.meshes.len() > 1),
             FigureKind::Formula(Formula::Expression(e)) => e.variables().iter().any(|v| v == "t"),
             _ => false,
         }

@@ -62,6 +62,17 @@ pub enum MeshError {
         /// What was given.
         resolution: f64,
     },
+    /// Triangles on top of each other, or long thin ones that cross.
+    #[error(
+        "its triangles overlap: {near} of them are as near as any other to a point beside the mesh, where {most} may be; \
+         remove duplicates, or remesh it"
+    )]
+    Dense {
+        /// How many, on average.
+        near: usize,
+        /// How many may be.
+        most: usize,
+    },
     /// Too fine.
     #[error(transparent)]
     Bake(#[from] BakeError),

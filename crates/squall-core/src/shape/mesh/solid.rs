@@ -10,6 +10,9 @@ use std::array::from_fn;
 /// How many cells thick a part must be at least for a grid to see it.
 const THINNEST: f64 = 1.5;
 
+/// Meshes in which more triangles are near to a point, on average, would take minutes to sample.
+const MOST_NEAR: usize = 1000;
+
 /// What is known about a node.
 #[derive(Clone, Copy)]
 struct Known {
@@ -51,7 +54,26 @@ impl Solid {
         let edges: Vec<Corners> =
             mesh.rim().iter().map(|edge| [edge[0], edge[1], edge[1]].map(|v| mesh.vertices[v as usize])).collect();
         let rim = (!edges.is_empty()).then(|| Tree::new(&edges));
-        Ok(Solid { tree: Tree::new(&corners), rim, flipped, resolution, options })
+        let solid = Solid { tree: Tree::new(&corners), rim, flipped, resolution, options };
+        match solid.effort() {
+            near if near > MOST_NEAR => Err(MeshError::Dense { near, most: MOST_NEAR }),
+            _ => Ok(solid),
+        }
+    }
+
+    /// How many triangles are looked at for a point beside the surface, on average. For meshes that are made of sensible
+    /// triangles these are some dozens; but for triangles on top of each other all.
+    fn effort(&self) -> usize {
+        const SAMPLES: usize = 32;
+        let slots = (0..self.tree.len()).step_by(self.tree.len().div_ceil(SAMPLES));
+        let count = slots.len();
+        let beside = |slot: usize| {
+            let corners = self.tree.corners(slot);
+            let outward = area_vector(corners);
+            let by = scale(outward, 2.0 * self.resolution / length(outward).max(f64::MIN_POSITIVE));
+            self.tree.effort(add(centroid(corners), by))
+        };
+        slots.map(beside).sum::<usize>() / count
     }
 
     pub fn is_closed(&self) -> bool {

@@ -429,3 +429,22 @@ fn polygons_have_exact_distances_holes_and_any_direction() {
     let nan = vec![[0.0; 2], [0.0, f64::NAN], [1.0, 0.0]];
     assert_eq!(PolygonShape::new(&[square(1.0), nan]), Err(PolygonError::NotFinite { outline: 2, point: 2 }));
 }
+
+#[test]
+fn triangles_on_top_of_each_other_are_refused_before_they_take_minutes() {
+    // Each lies a billionth of a metre above the one before: nothing tells a tree which of them is near.
+    let mut pile = TriangleMesh::default();
+    for i in 0..5000 {
+        let z = 1e-9 * f64::from(i);
+        pile.vertices.extend([[0.0, 0.0, z], [1.0, 0.0, z], [0.0, 1.0, z]]);
+        pile.triangles.push([3 * i, 3 * i + 1, 3 * i + 2]);
+    }
+    match MeshShape::new(&pile, 0.05) {
+        Err(MeshError::Dense { near, most }) => assert!(near > most),
+        other => panic!("{other:?}"),
+    }
+    // As many sensible triangles are no trouble at any resolution.
+    for resolution in [0.2, 0.02] {
+        assert!(MeshShape::new(&samples::trefoil_knot(0.09, 120, 24), resolution).is_ok());
+    }
+}

@@ -3,7 +3,9 @@
 use super::distant::Distant;
 use super::triangle::{Corners, centroid, exit, nearest, point, winding};
 use crate::shape::vector::{box_around, dot, sub};
+use crate::threads::prelude::*;
 use std::array::from_fn;
+use std::ops::Range;
 
 /// Triangles in a leaf, at most.
 const LEAF: usize = 4;
@@ -51,18 +53,29 @@ impl Tree {
         let mut ids: Vec<u32> = (0..triangles.len() as u32).collect();
         let centers: Vec<[f64; 3]> = triangles.iter().map(centroid).collect();
         let mut tree = Tree { nodes: Vec::new(), distant: Vec::new(), corners: Vec::new(), ids: Vec::new() };
-        tree.grow(triangles, &centers, &mut ids, 0);
+        let mut ranges = Vec::new();
+        tree.grow(triangles, &centers, &mut ids, 0, &mut ranges);
+        tree.distant =
+            (0..ranges.len()).into_par_iter().map(|i| Distant::new(triangles, &ids[ranges[i].clone()])).collect();
         tree.corners = ids.iter().map(|&id| triangles[id as usize]).collect();
         tree.ids = ids;
         tree
     }
 
-    /// Adds the node of the triangles `ids`, which begin at `first` in the final order, and all nodes below.
-    fn grow(&mut self, triangles: &[Corners], centers: &[[f64; 3]], ids: &mut [u32], first: usize) {
+    /// Adds the node of the triangles `ids`, which begin at `first` in the final order, and all nodes below. `ranges` learns
+    /// which triangles are in each.
+    fn grow(
+        &mut self,
+        triangles: &[Corners],
+        centers: &[[f64; 3]],
+        ids: &mut [u32],
+        first: usize,
+        ranges: &mut Vec<Range<usize>>,
+    ) {
         let here = self.nodes.len();
         let (low, high) = box_around(ids.iter().flat_map(|&id| triangles[id as usize]));
         self.nodes.push(Node { low, high, next: first as u32, count: ids.len() as u32 });
-        self.distant.push(Distant::new(triangles, ids));
+        ranges.push(first..first + ids.len());
         if ids.len() <= LEAF {
             return;
         }
@@ -75,9 +88,9 @@ impl Tree {
             centers[i as usize][axis].total_cmp(&centers[j as usize][axis]).then(i.cmp(&j))
         });
         let (left, right) = ids.split_at_mut(middle);
-        self.grow(triangles, centers, left, first);
+        self.grow(triangles, centers, left, first, ranges);
         let second = self.nodes.len();
-        self.grow(triangles, centers, right, first + middle);
+        self.grow(triangles, centers, right, first + middle, ranges);
         (self.nodes[here].next, self.nodes[here].count) = (second as u32, 0);
     }
 
@@ -179,6 +192,28 @@ impl Tree {
             }
         }
         sum
+    }
+
+    /// How many triangles have to be looked at to learn what is nearest to `x`, and how often the mesh winds around it.
+    pub fn effort(&self, x: [f64; 3]) -> usize {
+        let distance = self.nearest(x).distance;
+        let mut seen = 0;
+        let mut stack = Stack::new(0.0);
+        while let Some((node, _)) = stack.pop() {
+            let Node { next, count, .. } = self.nodes[node];
+            let away = sub(self.distant[node].center, x);
+            let is_near = self.box_distance2(node, x) <= distance * distance;
+            let winds = dot(away, away) <= (ROUGH * self.distant[node].radius).powi(2);
+            if !(is_near || winds) {
+                continue;
+            }
+            if count == 0 {
+                stack.push(next as usize, 0.0);
+                stack.push(node + 1, 0.0);
+            }
+            seen += count as usize;
+        }
+        seen
     }
 
     /// How far a ray gets (in lengths of `along`, at most 1) before it leaves the mesh.

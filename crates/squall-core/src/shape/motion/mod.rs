@@ -82,6 +82,18 @@ impl<const D: usize> Motion<D> {
     }
 }
 
+impl super::TriangleMesh {
+    /// The same, turned about the x, y and z axes through the origin in this order, in degrees: as by the angles of a
+    /// [`Motion`].
+    pub fn turned(mut self, degrees: [f64; 3]) -> Self {
+        for (axis, angle) in degrees.into_iter().enumerate().filter(|(_, angle)| *angle != 0.0) {
+            let turn = axis_rotation(axis, angle.to_radians());
+            self.vertices.iter_mut().for_each(|v| *v = apply(&turn, *v));
+        }
+        self
+    }
+}
+
 /// Where a rigid body is and how it moves, at one time.
 #[derive(Clone, Copy, Debug)]
 struct Pose<const D: usize> {

@@ -69,6 +69,46 @@ fn a_picture_that_claims_to_be_huge_is_refused_at_once() {
     });
 }
 
+/// A PNG file of these chunks after its header.
+fn png_with(width: u32, bits: u8, colors: u8, chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
+    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    let mut header = [width.to_be_bytes(), width.to_be_bytes()].concat();
+    header.extend([bits, colors, 0, 0, 0]);
+    for (name, data) in [(b"IHDR", header)].iter().chain(chunks) {
+        file.extend((data.len() as u32).to_be_bytes());
+        let at = file.len();
+        file.extend(*name);
+        file.extend(data);
+        file.extend(crc32fast::hash(&file[at..]).to_be_bytes());
+    }
+    file
+}
+
+#[test]
+fn a_picture_that_would_take_much_memory_is_refused_before_it_is_decoded() {
+    let error = parse_picture(&png_with(10_000, 16, 6, &[(b"IDAT", vec![])]), "large.png").unwrap_err().to_string();
+    assert!(error.contains("large.png is too large") && error.contains("200 MB of pixels"), "{error}");
+    // 64 MB of a colour profile in 64 kB. It is not used: left out or refused, but never unpacked.
+    let mut profile = b"x\0\0".to_vec();
+    profile.extend(miniz_oxide::deflate::compress_to_vec_zlib(&vec![0; 64 << 20], 6));
+    let pixels = miniz_oxide::deflate::compress_to_vec_zlib(&[0; 25 * 8], 6);
+    let file = png_with(8, 8, 2, &[(b"iCCP", profile), (b"IDAT", pixels), (b"IEND", vec![])]);
+    match parse_picture(&file, "profile.png") {
+        Ok(picture) => assert_eq!(picture.width, 8),
+        Err(error) => assert!(matches!(error, PictureError::TooLarge { .. }), "{error}"),
+    }
+}
+
+#[test]
+fn a_film_without_frames_is_an_error() {
+    let empty = b"GIF89a\x08\0\x08\0\x80\0\0\0\0\0\xff\xff\xff;";
+    let read = parse_frames(empty, Path::new("empty.gif"))
+        .and_then(|frames| frames.collect::<Result<Vec<_>, _>>())
+        .unwrap_err()
+        .to_string();
+    assert!(read.contains("empty.gif"), "{read}");
+}
+
 #[test]
 fn what_is_no_picture_is_said_so() {
     for (data, name) in [(&b""[..], "empty.png"), (b"hello", "hello.jpg"), (b"\0\0\0\0\0\0\0\0", "zeros.bmp")] {
@@ -143,6 +183,64 @@ mod svg {
         for (what, file) in files {
             never_slow(what, || drop(parse_svg(file.as_bytes(), "a.svg", [100, 100])));
         }
+        let filter = |steps: &str| {
+            format!(r##"{head}<filter id="f">{steps}</filter><rect width="9" height="9" filter="url(#f)"/></svg>"##)
+        };
+        let once = |what: &str| format!("{head}{what}</svg>");
+        let doctype = |what: &str| format!(r#"<!DOCTYPE svg [<!ENTITY a "{what}">]>"#);
+        // Each used to panic, to abort, to take more than six seconds or more than 350 MB.
+        let refused = [
+            ("1e15", once(r#"<circle r="1e15"/>"#)),
+            ("1e15", once(r#"<text y="5" font-size="1e15">Ag</text>"#)),
+            ("1e30", once(r#"<g transform="scale(1e30)"><rect width="1" height="1"/></g>"#)),
+            ("3.4e38", once(r#"<path d="M1 2L3 4M138 3.4e38L5 6" stroke="red" fill="none"/>"#)),
+            ("numOctaves", filter(r#"<feTurbulence baseFrequency="0.1" numOctaves="999999999"/>"#)),
+            ("at most 100 ", filter(r#"<feMorphology operator="dilate" radius="1000"/>"#)),
+            ("2000 steps", filter(&r#"<feGaussianBlur stdDeviation="5"/>"#.repeat(2000))),
+            (
+                "at most 50",
+                filter(&format!(r#"<feConvolveMatrix order="300" kernelMatrix="{}"/>"#, "1 ".repeat(90_000))),
+            ),
+            (
+                "100000 letters",
+                once(&format!("<text>{}</text>", "\u{e01}\u{e33}\u{1e9e}\u{915}\u{94d}".repeat(20_000))),
+            ),
+            ("20000 times", format!("{}{head}{}</svg>", doctype("x"), "&a;".repeat(20_000))),
+            ("plain text", format!("{}{head}&a;</svg>", doctype("<rect width='1' height='1'/>"))),
+            ("plain text", format!("{}{head}<text>&a;</text></svg>", doctype(&"x".repeat(10_000)))),
+            ("200 deep", once(&format!("{}{}", "<g>".repeat(50_000), "</g>".repeat(50_000)))),
+            ("elements", once(&r#"<rect width="1" height="1"/>"#.repeat(150_000))),
+            ("refers to", format!(r#"{head}<rect id="g0" width="1" height="1"/>{laughs}</svg>"#)),
+            (
+                "refers to",
+                once(&format!(
+                    r##"<marker id="m">{}</marker><path marker-mid="url(#m)" d="M0 0{}"/>"##,
+                    r#"<path d="M0 0L1 1"/>"#.repeat(1000),
+                    "L1 2 3 4".repeat(20_000)
+                )),
+            ),
+            (
+                "MB to draw",
+                once(&format!(
+                    "{}<rect width=\"9\" height=\"9\"/>{}",
+                    r#"<g opacity="0.5">"#.repeat(190),
+                    "</g>".repeat(190)
+                )),
+            ),
+        ];
+        for (why, file) in refused {
+            never_slow(why, || {
+                let error = parse_svg(file.as_bytes(), "a.svg", [1024, 1024]).unwrap_err();
+                assert!(matches!(&error, PictureError::TooComplex { .. }), "{why}: {error}");
+                assert!(error.to_string().contains(why) && error.to_string().contains("a.svg"), "{why}: {error}");
+            });
+        }
+        // Nothing that can be counted before, but it takes a minute: the deadline.
+        let slow = filter(&r#"<feMorphology operator="dilate" radius="90"/>"#.repeat(40)).replace("\"9\"", "\"900\"");
+        never_slow("the deadline", || {
+            let error = parse_svg(slow.as_bytes(), "a.svg", [1024, 1024]).unwrap_err();
+            assert!(error.to_string().contains("1.5 s"), "{error}");
+        });
         assert!(matches!(parse_svg(b"<svg", "a.svg", [0, 9]), Err(PictureError::TooLarge { .. })));
     }
 }

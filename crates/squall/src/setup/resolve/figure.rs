@@ -9,7 +9,7 @@ use squall_io::vdb::parse_vdb;
 
 use super::shape::Place;
 use super::*;
-use crate::assets::{fingerprint, load_mesh, numbered};
+use crate::assets::{AssetError, MeshFiles, fingerprint, numbered};
 use crate::build;
 use crate::target::{self, DensitySequence, PictureOptions, TargetError, face, on_face};
 
@@ -110,7 +110,7 @@ impl Resolver<'_> {
         let pictures: &[&str] = &["image", "images", "film"];
         let films: &[&str] = &["images", "film"];
         let framed: &[&str] = &["image", "text", "images", "film", "mesh", "vdb"];
-        let turned: &[&str] = &["image", "text", "images", "film", "shape"];
+        let turned: &[&str] = &["image", "text", "images", "film", "shape", "mesh"];
         let keys = [
             ("font", f.font.as_ref().map(|v| v.span), &["text"][..]),
             ("frames", f.frames.as_ref().map(|v| v.span), &["images"]),
@@ -118,6 +118,7 @@ impl Resolver<'_> {
             ("from", f.from.as_ref().map(|v| v.span), films),
             ("loop", f.r#loop.as_ref().map(|v| v.span), films),
             ("grid", f.grid.as_ref().map(|v| v.span), &["vdb"]),
+            ("up", f.up.as_ref().map(|v| v.span), &["mesh", "vdb"]),
             ("channel", f.channel.as_ref().map(|v| v.span), pictures),
             ("invert", f.invert.as_ref().map(|v| v.span), pictures),
             ("fit", f.fit.as_ref().map(|v| v.span), flat),
@@ -166,6 +167,8 @@ impl Resolver<'_> {
             typed.iter().map(|v| v.value).collect()
         });
         let rotation = match f.rotation.as_ref().map(|r| (&r.value, r.span)) {
+            // Its angles are read with its file.
+            _ if solid => 0.0,
             None => 0.0,
             Some((OneOrMany::One(angle), _)) => angle.value,
             Some((OneOrMany::Many(_), span)) => {
@@ -325,6 +328,7 @@ impl Resolver<'_> {
         let vector = |v: &Option<Vec<f64>>| v.as_ref().map(|v| std::array::from_fn(|a| v[a]));
         let (center, size) = (vector(&frame.center), vector(&frame.size));
         let place = target::Place::Fitted { margin: frame.margin, center, size };
+        let up = f.up.as_deref().copied().unwrap_or(Up::Y);
         let Some(name) = &f.mesh else {
             let name = f.vdb.as_ref()?;
             let data = self.asset(name)?;
@@ -332,22 +336,29 @@ impl Resolver<'_> {
             let wanted = f.grid.as_deref().cloned();
             let volume =
                 parse_vdb(&data, Path::new(&name.value)).map_err(|e| TargetError::Volume { what: e.to_string() });
+            let volume = volume.map(|v| if up == Up::Z { v.upright() } else { v });
             let density = volume.and_then(|v| target::vdb_density(&v, wanted.as_deref(), &grid, &place));
             let density = Arc::new(self.drawn(density, name.span)?);
-            return Some(FigureKind::Vdb { file, grid: wanted, density });
+            return Some(FigureKind::Vdb { file, up, grid: wanted, density });
         };
-        match load_mesh(self.assets, name) {
-            Ok((mesh, fingerprint)) => {
-                self.read_file(Matters::Physics, &name.value, fingerprint);
-                let density = target::mesh_density(&mesh, &grid, &place).map(|(density, _)| density);
-                let density = Arc::new(self.drawn(density, name.span)?);
-                Some(FigureKind::Mesh { file: File { name: name.value.clone(), fingerprint }, density })
-            }
-            Err(e) => {
-                self.problems.error(name.span, e.to_string(), "this file").help(e.advice());
-                None
-            }
+        let rotation = self.figure_angles(&f.rotation, &format!("{key}.rotation"));
+        let mut files = MeshFiles::default();
+        if let Err(e) = files.load(self.assets, name, None, up) {
+            self.unusable(name.span, &e);
+            return None;
         }
+        let mesh = files.meshes.pop()?.turned(rotation);
+        let density = target::mesh_density(&mesh, &grid, &place).map(|(density, _)| density);
+        let density = Arc::new(self.drawn(density, name.span)?);
+        let file = File { name: name.value.clone(), fingerprint: files.fingerprint };
+        self.read_file(Matters::Physics, &name.value, files.fingerprint);
+        Some(FigureKind::Mesh { file, up, rotation, density })
+    }
+
+    /// Says that a file that the scene names cannot be used.
+    pub(super) fn unusable(&mut self, span: Span, error: &AssetError) {
+        let fix = self.problems.error(span, error.to_string(), "this file");
+        if error.is_io() { fix.io_help(error.advice()) } else { fix.help(error.advice()) }
     }
 
     /// The content of a file that the scene names.
@@ -359,7 +370,7 @@ impl Resolver<'_> {
                 Some(data)
             }
             Err(e) => {
-                self.problems.error(name.span, e.to_string(), "this file").help(e.advice());
+                self.unusable(name.span, &e);
                 None
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::assets::{load_mesh, numbered};
+use crate::assets::{MeshFiles, numbered};
 
 /// Longest mesh sequence.
 const MAX_MESHES: u64 = 10_000;
@@ -271,21 +271,17 @@ impl Resolver<'_> {
         }
         let file = mesh.file.as_ref()?;
         let frames = self.mesh_frames(mesh, file, key)?;
-        let mut meshes = Vec::new();
-        let mut fingerprint = 0;
+        let mut files = MeshFiles::default();
         for frame in frames.map_or(0..=0, |[first, last]| first..=last) {
             let name = numbered(&file.value, frame).unwrap_or_else(|| file.value.clone());
-            match load_mesh(self.assets, &name) {
-                Ok((mesh, hash)) => {
-                    meshes.push(mesh);
-                    fingerprint = hash ^ u64::rotate_left(fingerprint, 7);
-                }
-                Err(e) => {
-                    self.problems.error(file.span, e.to_string(), "this file").help(e.advice());
-                    return None;
-                }
+            // Of a sequence each file is one mesh, animated or not.
+            let fps = frames.is_none().then_some(*mesh.fps());
+            if let Err(e) = files.load(self.assets, &name, fps, *mesh.up()) {
+                self.unusable(file.span, &e);
+                return None;
             }
         }
+        let MeshFiles { meshes, fingerprint, .. } = files;
         self.read_file(Matters::Physics, &file.value, fingerprint);
         Some(Shape::Mesh(Mesh {
             file: file.value.clone(),
@@ -295,6 +291,7 @@ impl Resolver<'_> {
             repeat: *mesh.r#loop(),
             sheet: mesh.sheet.as_deref().copied(),
             thicken: *mesh.thicken(),
+            up: *mesh.up(),
             meshes: Arc::new(meshes),
         }))
     }
