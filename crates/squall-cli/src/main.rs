@@ -7,14 +7,14 @@ mod progress;
 mod scene;
 
 use clap::{ArgAction, Parser, Subcommand};
-use commands::{bench, check, completions, flipbook, info, morph, new, render, run, scenes, schema};
+use commands::{bench, check, completions, flipbook, info, man, morph, new, render, run, scenes, schema};
 
 const EXAMPLES: &str = "\
 Examples:
   squall run plume                       a scene of the gallery: frames and a movie in out/plume
-  squall run plume --frames 300          the same, longer: goes on where it stopped
+  squall run plume --frames 300          the same, longer: resumes where it stopped
   squall morph text:Hello logo.png       letters of smoke become a picture
-  squall new storm                       a commented scene of your own, storm.toml
+  squall new storm --template 3d         a commented scene of your own, storm.toml
   squall check storm.toml                is it right, and what will it take?
   squall run storm.toml --set solver.cfl=1 --set picture.map=ice
   squall flipbook burst --size 128 --power-of-two      textures for games, with motion vectors
@@ -31,10 +31,10 @@ Exit codes:
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Say more; twice: every step
+    /// Verbose; -vv logs every step
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
-    /// Say nothing but errors
+    /// Print nothing but errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
 }
@@ -61,6 +61,8 @@ enum Command {
     Schema,
     /// Print completions for a shell
     Completions(completions::Args),
+    /// Print the manual page
+    Man(man::Args),
     /// Measure how fast this machine simulates
     Bench(bench::Args),
 }
@@ -74,6 +76,7 @@ pub(crate) struct Voice {
 
 fn main() -> std::process::ExitCode {
     exit::prepare();
+    completions::answer();
     let Cli { command, verbose, quiet } = Cli::parse();
     let voice = Voice { verbose, quiet };
     output::start_logging(voice);
@@ -88,6 +91,7 @@ fn main() -> std::process::ExitCode {
         Command::New(args) => new::run(&args, voice),
         Command::Schema => schema::run(),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
         Command::Bench(args) => bench::run(&args),
     };
     match result {

@@ -14,7 +14,7 @@ use crate::exit::{Code, Failure};
 #[derive(clap::Args)]
 pub struct SceneArgs {
     /// A scene file, or the name of a scene of the gallery (see `squall scenes`)
-    #[arg(value_name = "SCENE")]
+    #[arg(value_name = "SCENE", add = crate::commands::completions::scenes())]
     scene: String,
     /// Change a value of the scene, for example --set solver.cfl=1; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Changes to the scene")]

@@ -99,9 +99,49 @@ pub fn nearest(typed: &str) -> Option<&'static str> {
     crate::diagnostic::nearest(typed, ALL.iter().map(|scene| scene.name))
 }
 
-/// The commented scene that a new project starts from: a plume of smoke, every common key explained.
-pub fn template(name: &str) -> String {
-    // The name stands inside quotes in the template.
-    let name: String = name.chars().filter(|c| !c.is_control() && !"\"\\".contains(*c)).take(100).collect();
-    include_str!("template.toml").replace("NAME", &name)
+/// A commented scene that a new project starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// What it is asked for by.
+    pub name: &'static str,
+    /// What it makes, in a few words.
+    pub description: &'static str,
+    text: &'static str,
+}
+
+/// To add a template, put its file into `templates/` and its name here.
+macro_rules! templates {
+    ($($name:literal: $description:literal,)*) => {
+        &[$(Template {
+            name: $name,
+            description: $description,
+            text: include_str!(concat!("templates/", $name, ".toml")),
+        },)*]
+    };
+}
+
+/// The scenes that a project may start from; the first is the usual one.
+pub const TEMPLATES: &[Template] = templates! {
+    "plume": "a plume in 2D, every common key explained",
+    "3d": "smoke in 3D without walls, with a camera",
+    "fire": "flames in 3D that glow",
+    "obstacle": "smoke in 3D around objects that stand or move",
+    "morph": "smoke that forms words, pictures or shapes",
+    "ink": "ink in 2D, stirred, dark on white",
+    "loop": "smoke whose last frame leads into its first, for flipbooks",
+    "tile": "fog that tiles in both directions and loops",
+};
+
+/// The template of this name.
+pub fn find_template(name: &str) -> Option<&'static Template> {
+    TEMPLATES.iter().find(|template| template.name == name)
+}
+
+impl Template {
+    /// The scene, for a project of this name.
+    pub fn scene(&self, name: &str) -> String {
+        // The name stands inside quotes in the template.
+        let name: String = name.chars().filter(|c| !c.is_control() && !"\"\\".contains(*c)).take(100).collect();
+        self.text.replace("NAME", &name)
+    }
 }

@@ -18,7 +18,7 @@ fn values(sim: &dyn Simulation, field: &str, component: usize) -> Vec<f32> {
 #[test]
 fn every_gallery_scene_and_the_template_take_ten_steps() {
     let scenes = squall::gallery::all().iter().map(|s| (s.name, s.text.to_string()));
-    for (name, text) in scenes.chain([("template", squall::gallery::template("mine"))]) {
+    for (name, text) in scenes.chain(squall::gallery::TEMPLATES.iter().map(|t| (t.name, t.scene("mine")))) {
         let read = |changes: &[String]| {
             let scene = Scene::parse(name, &text, changes).unwrap().with_assets(squall::gallery::assets());
             scene.setup().unwrap().0

@@ -148,7 +148,8 @@ fn every_key_arrives_where_it_belongs() {
 
 #[test]
 fn the_resolved_scene_reads_back_as_itself() {
-    let mut texts = vec!["[grid]\ncells = [5, 7]".to_owned(), FULL.to_owned(), gallery::template("mine")];
+    let mut texts = vec!["[grid]\ncells = [5, 7]".to_owned(), FULL.to_owned()];
+    texts.extend(gallery::TEMPLATES.iter().map(|t| t.scene("mine")));
     texts.extend(gallery::all().iter().map(|s| s.text.to_owned()));
     for text in texts {
         let once = setup(&text);
@@ -217,17 +218,49 @@ fn pictures_span_what_the_scene_emits() {
 }
 
 #[test]
-fn the_template_and_the_gallery_are_without_fault() {
-    let template = gallery::template("My \"scene\"\n");
-    for (name, text) in gallery::all().iter().map(|s| (s.name, s.text)).chain([("template", template.as_str())]) {
-        let scene = Scene::parse(name, text, &[]).unwrap().with_assets(gallery::assets());
+fn the_templates_and_the_gallery_are_without_fault() {
+    let templates = gallery::TEMPLATES.iter().map(|t| (t.name, t.scene("My \"scene\"\n")));
+    for (name, text) in gallery::all().iter().map(|s| (s.name, s.text.to_owned())).chain(templates) {
+        let scene = Scene::parse(name, &text, &[]).unwrap().with_assets(gallery::assets());
         let (setup, warnings) = scene.setup().unwrap();
         assert!(warnings.is_empty(), "{name}: {warnings:?}");
         assert!(!setup.description.is_empty(), "{name} has no description");
     }
-    assert!(template.contains("My scene: "));
+    assert!(gallery::TEMPLATES.iter().all(|t| t.scene("My \"scene\"\n").contains("My scene: ")));
     assert_eq!(gallery::find("plume").unwrap().description(), "A plume of warm smoke rises in open air");
     assert!(gallery::find("nothing").is_none());
+}
+
+#[test]
+fn numbers_over_time_are_numbers_keyframes_or_expressions() {
+    let base = "model = \"smoke\"\n[grid]\ncells = [16, 16, 16]\n[[source]]\n\
+                shape = { sphere = { center = [0.5, 0.2, 0.5], radius = 0.1 } }\n";
+    let curve = |value: &str| setup(&format!("{base}set = {{ density = {value} }}")).sources[0].set[0].1.clone();
+    assert!(curve("2.0").is(2.0));
+    let keys = curve("{ keys = [[0.0, 1.0], [2.0, 3.0]], ease = \"linear\" }");
+    assert_eq!([keys.at(-1.0), keys.at(0.5), keys.at(2.0), keys.at(9.0)], [1.0, 1.5, 3.0, 3.0]);
+    // Without overshooting, and at rest at its ends.
+    let smooth = curve("{ keys = [[0.0, 1.0], [2.0, 3.0]] }");
+    assert!(smooth.at(0.1) < 1.05 && (smooth.at(1.0) - 2.0).abs() < 1e-12 && smooth.at(1.9) > 2.95);
+    let looped = curve("{ keys = [[0.0, 1.0], [1.0, 3.0]], ease = \"step\", loop = true }");
+    assert_eq!([looped.at(0.5), looped.at(1.5)], [1.0, 1.0]);
+    assert!((curve("\"1 + t^2\"").at(1.5) - 3.25).abs() < 1e-6);
+
+    let vector = |value: &str| {
+        let s = setup(&format!("{base}velocity = {value}"));
+        squall::setup::curve::at(s.sources[0].velocity.as_ref().unwrap(), 1.0)
+    };
+    assert_eq!(vector("[1.0, \"2*t\", { keys = [[0.0, 0.0], [1.0, 3.0]] }]"), [1.0, 2.0, 3.0]);
+    assert_eq!(vector("{ keys = [[0.0, [0.0, 0.0, 0.0]], [1.0, [1.0, 2.0, 3.0]]] }"), [1.0, 2.0, 3.0]);
+    // What is animated reads back as it was written.
+    for text in [
+        "[1.0, \"2*t\", { keys = [[0.0, 0.0], [1.0, 3.0]] }]",
+        "{ keys = [[0.0, [0.0, 0.0, 0.0]], [1.0, [1.0, 2.0, 3.0]]] }",
+    ] {
+        let once = setup(&format!("{base}velocity = {text}\nrotation = [0.0, \"90*t\", 0.0]"));
+        assert_eq!(once, setup(&once.to_toml()), "{once}");
+        assert!(once.sources[0].motion.moves());
+    }
 }
 
 /// All `(path, key)` that a schema names.
@@ -286,7 +319,10 @@ fn the_reference_names_every_key_and_every_choice() {
         let named = |text: &str| text.contains(&format!("`{key}`")) || text.contains(&format!(".{key}`"));
         // Shapes and motion as well, for sources, objects and figures.
         let shared = path.contains(".shape") || path.contains(".motion");
-        assert!(named(if shared { doc } else { section }) || named(over_time), "docs/scene-format.md does not mention `{key}` of {path}");
+        assert!(
+            named(if shared { doc } else { section }) || named(over_time),
+            "docs/scene-format.md does not mention `{key}` of {path}"
+        );
     }
     for map in squall::setup::MAPS {
         assert!(doc.contains(&format!("`{map}`")), "colour map {map}");
@@ -361,7 +397,7 @@ const SCRAPS: &[&str] = &[
 
 #[test]
 fn no_mutation_of_a_scene_makes_the_reader_panic() {
-    let seeds = [FULL.to_owned(), gallery::template("fuzz")];
+    let seeds = [FULL.to_owned(), gallery::TEMPLATES[0].scene("fuzz")];
     let mut random = Random(1);
     let mut refused = 0;
     for round in 0..4000 {

@@ -5,6 +5,7 @@ pub mod check;
 pub mod completions;
 pub mod flipbook;
 pub mod info;
+pub mod man;
 pub mod morph;
 pub mod new;
 pub mod render;

@@ -10,12 +10,17 @@ use squall_core::{At, Grid, Layout};
 use super::effects::{ExpressionSource, Noises, Shared, fill_row};
 use super::{BASE_BYTES, BuildError, Estimate};
 use super::{
-    animate, bursts, flicker, force, grid, picture_bytes, real_vector, shape, substance_ends, supply, texture, texture_fields,
+    animate, bursts, flicker, force, grid, picture_bytes, real_vector, shape, substance_ends, supply, texture,
+    texture_fields,
 };
 use crate::setup::{self, DENSITY, Formula, Setup, TEMPERATURE};
 
 fn options<const D: usize>(setup: &Setup, smoke: &setup::Smoke) -> Options<D> {
-    Options { wind: real_vector(&setup::curve::at(&smoke.wind, 0.0)), buffer: smoke.buffer as usize, ..super::options(setup) }
+    Options {
+        wind: real_vector(&setup::curve::at(&smoke.wind, 0.0)),
+        buffer: smoke.buffer as usize,
+        ..super::options(setup)
+    }
 }
 
 /// Builds smoke. A setup of this model always says what smoke does.

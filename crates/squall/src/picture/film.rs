@@ -147,9 +147,7 @@ impl FilmPainter {
         let kappa = film.map_or(0.0, |film| film.render.thickness.at(time).max(0.0) * opacity) as f32;
         let style = film.map_or_else(Style::default, |film| style(&self.setup, film, time));
         let scene = Scene {
-            substances: substances
-                .map(|(amount, &(_, albedo))| Substance { amount, kappa, albedo })
-                .collect(),
+            substances: substances.map(|(amount, &(_, albedo))| Substance { amount, kappa, albedo }).collect(),
             heat: volumes.heat.as_ref(),
             surfaces: surfaces.iter().map(|s| s as &dyn Surface).collect(),
         };

@@ -14,7 +14,7 @@ use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use super::writer::{Failed, Frame, Pixels, Writer, tell};
 use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS, budget};
 use crate::driver::{Driver, Step};
-use crate::picture::{exposure, Painter, Picture, read_field, tone};
+use crate::picture::{Painter, Picture, exposure, read_field, tone};
 use crate::setup::Setup;
 use crate::texture::Detail;
 

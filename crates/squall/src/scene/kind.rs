@@ -363,7 +363,6 @@ impl<T: Kind> Kind for OneOrMany<T> {
     }
 }
 
-
 /// A kind of value that others use as a plain one.
 pub trait Plain {
     /// What they use.

@@ -8,7 +8,7 @@ use super::kind::{Kind, Reader};
 use super::table::table;
 use super::tree::{Node, Value};
 use super::write::Writer;
-use crate::diagnostic::{Span};
+use crate::diagnostic::Span;
 use crate::setup::Resolver;
 
 table! {

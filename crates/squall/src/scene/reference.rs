@@ -5,15 +5,41 @@ use super::*;
 
 /// Names of the tables of the reference.
 pub const TABLES: &[&str] = &[
-    "scene", "grid", "fluid", "smoke", "substance", "target", "figure", "guide", "source", "shape", "object", "motion",
-    "force", "stir", "texture", "solver", "time", "loop", "output", "vdb", "picture", "camera", "orbit", "light",
-    "render", "flipbook", "keyframes",
+    "scene",
+    "grid",
+    "fluid",
+    "smoke",
+    "substance",
+    "target",
+    "figure",
+    "guide",
+    "source",
+    "shape",
+    "object",
+    "motion",
+    "force",
+    "stir",
+    "texture",
+    "solver",
+    "time",
+    "loop",
+    "output",
+    "vdb",
+    "picture",
+    "camera",
+    "orbit",
+    "light",
+    "render",
+    "flipbook",
+    "keyframes",
 ];
 
 /// One table of the reference.
 pub fn reference(name: &str) -> Option<String> {
     let rows: Vec<String> = match name {
-        "scene" => rows("", SceneFile::all_keys().iter().filter(|key| ["description", "model", "seed"].contains(&key.name))),
+        "scene" => {
+            rows("", SceneFile::all_keys().iter().filter(|key| ["description", "model", "seed"].contains(&key.name)))
+        }
         "grid" => rows("", Grid::all_keys()),
         "fluid" => rows("", Fluid::all_keys()),
         "smoke" => rows("", Smoke::all_keys()),

@@ -52,7 +52,12 @@ pub(crate) fn read_value<T: Kind>(node: &Node, reader: &mut Reader<'_, '_>, key:
 }
 
 /// Reports keys that must be given and are not; whether all are there.
-pub(crate) fn has_required(table: Span, reader: &mut Reader<'_, '_>, keys: &[Key], given: &dyn Fn(&str) -> bool) -> bool {
+pub(crate) fn has_required(
+    table: Span,
+    reader: &mut Reader<'_, '_>,
+    keys: &[Key],
+    given: &dyn Fn(&str) -> bool,
+) -> bool {
     let mut whole = true;
     for (key, example) in keys.iter().filter_map(|key| Some((key.name, key.required?))) {
         if !given(key) {
@@ -236,9 +241,15 @@ pub(crate) use plain_struct;
 
 /// What a default is called in the reference.
 macro_rules! default_words {
-    ($key:ident, $T:ty, none $text:literal) => { $key.default = Some($text.to_owned()).filter(|text: &String| !text.is_empty()) };
-    ($key:ident, $T:ty, required $example:literal) => { $key.required = Some($example) };
-    ($key:ident, $T:ty, |$r:ident| $value:expr; $text:literal) => { $key.default = Some($text.to_owned()) };
+    ($key:ident, $T:ty, none $text:literal) => {
+        $key.default = Some($text.to_owned()).filter(|text: &String| !text.is_empty())
+    };
+    ($key:ident, $T:ty, required $example:literal) => {
+        $key.required = Some($example)
+    };
+    ($key:ident, $T:ty, |$r:ident| $value:expr; $text:literal) => {
+        $key.default = Some($text.to_owned())
+    };
     ($key:ident, $T:ty, $value:expr) => {{
         let value: $T = $value;
         let text = $crate::scene::kind::Kind::write(&value, &$crate::scene::write::Writer::everything());
@@ -250,12 +261,18 @@ pub(crate) use default_words;
 
 /// What makes a default.
 macro_rules! default_value {
-    ($T:ty, none $text:literal) => { |_| None };
-    ($T:ty, required $example:literal) => { |_| None };
+    ($T:ty, none $text:literal) => {
+        |_| None
+    };
+    ($T:ty, required $example:literal) => {
+        |_| None
+    };
     ($T:ty, |$r:ident| $value:expr; $text:literal) => {
         |$r: &$crate::setup::Resolver<'_>| Into::<Option<$T>>::into($value)
     };
-    ($T:ty, $value:expr) => { |_| Some($value) };
+    ($T:ty, $value:expr) => {
+        |_| Some($value)
+    };
 }
 pub(crate) use default_value;
 
@@ -279,7 +296,9 @@ macro_rules! plain_type {
 pub(crate) use plain_type;
 
 macro_rules! plain_value {
-    ($field:expr, none $text:literal) => { $field.as_ref().map(|value| $crate::scene::kind::Plain::plain(&value.value)) };
+    ($field:expr, none $text:literal) => {
+        $field.as_ref().map(|value| $crate::scene::kind::Plain::plain(&value.value))
+    };
     ($field:expr, $($default:tt)*) => {
         $crate::scene::kind::Plain::plain(&$field.as_ref().expect("completed scenes have all values").value)
     };

@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::Vector;
 use super::choices::{Channel, Fit, FlatAxis, Limiter, Up};
 use super::key::Range::{Above, AtLeast, Within};
 use super::kind::{Kind, NumberOrText, OneOrMany, Reader};
@@ -9,7 +10,6 @@ use super::shapes::{Motion, Part};
 use super::table::table;
 use super::tree::{Node, Value};
 use super::write::Writer;
-use super::Vector;
 use crate::diagnostic::{Span, Spanned};
 use crate::setup::Resolver;
 
@@ -172,7 +172,9 @@ impl Kind for Dial {
         match self {
             Dial::Auto => {}
             Dial::Number(value) => visit(*value, span),
-            Dial::Keys(keys) => keys.iter().filter_map(|key| key.get(1)).for_each(|value| visit(value.value, value.span)),
+            Dial::Keys(keys) => {
+                keys.iter().filter_map(|key| key.get(1)).for_each(|value| visit(value.value, value.span))
+            }
         }
     }
 }

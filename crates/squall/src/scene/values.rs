@@ -275,7 +275,11 @@ impl Keyframes {
                 let message = format!("a keyframe of `{path}` has {}", entries(value.len()));
                 reader
                     .problems
-                    .error(key.span, message, if wanted == Some(1) { "expected one number" } else { "not as the first" })
+                    .error(
+                        key.span,
+                        message,
+                        if wanted == Some(1) { "expected one number" } else { "not as the first" },
+                    )
                     .help("every keyframe has the same number of entries: [[0.0, [0.0, 1.0]], [2.0, [1.0, 1.0]]]");
                 return None;
             }
@@ -342,7 +346,8 @@ impl From<f64> for Animated {
     }
 }
 
-const ANIMATED: &str = "for example 1.0, { keys = [[0.0, 1.0], [2.0, 3.0]] }, or an expression of time: \"1 + 0.5*sin(t)\"";
+const ANIMATED: &str =
+    "for example 1.0, { keys = [[0.0, 1.0], [2.0, 3.0]] }, or an expression of time: \"1 + 0.5*sin(t)\"";
 
 impl Kind for Animated {
     fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {

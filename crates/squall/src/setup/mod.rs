@@ -15,15 +15,15 @@ mod target;
 mod texture;
 
 use crate::assets::fingerprint;
-use crate::expr::Expr;
 use crate::diagnostic::{Span, Spanned};
-use crate::scene::{self, OneOrMany, SceneFile};
+use crate::expr::Expr;
 pub use crate::scene::choices::{
     AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, Model, Movie, Pass, PictureMode, Solids, Splitting,
     Tracer,
 };
 use crate::scene::key::Matters;
 use crate::scene::write::Writer;
+use crate::scene::{self, OneOrMany, SceneFile};
 pub use crate::scene::{SmokeValues as Smoke, SolverValues as Solver, ViewValues as View};
 pub use curve::Curve;
 pub use film::{Ambient, Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};

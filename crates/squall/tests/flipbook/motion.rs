@@ -85,7 +85,7 @@ fn fitted(shots: &[Shot; 4], k: usize) -> Shot {
 fn pixels(setup: &Setup, picture: &Picture) -> (usize, Vec<[f32; 4]>) {
     match picture {
         Picture::Film(frame) => {
-            let tone = Tone { exposure: setup.picture.exposure as f32, shoulder: true };
+            let tone = Tone { exposure: setup.picture.exposure.start() as f32, shoulder: true };
             (
                 frame.width,
                 frame.rgba.iter().map(|&[r, g, b, a]| [tone.apply(r), tone.apply(g), tone.apply(b), a]).collect(),

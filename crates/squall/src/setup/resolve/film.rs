@@ -105,7 +105,10 @@ impl Resolver<'_> {
                 yaw: or(&k.yaw, base.yaw),
                 pitch: or(&k.pitch, base.pitch),
                 distance: k.distance.as_deref().copied().or(base.distance),
-                target: k.target.as_ref().map_or(base.target, |t| std::array::from_fn(|a| t.get(a).map_or(0.0, |v| v.value))),
+                target: k
+                    .target
+                    .as_ref()
+                    .map_or(base.target, |t| std::array::from_fn(|a| t.get(a).map_or(0.0, |v| v.value))),
                 fov: or(&k.fov, base.fov),
                 roll: or(&k.roll, base.roll),
             });
@@ -148,7 +151,9 @@ impl Resolver<'_> {
             let size = fill(&mut l.size, || Animated::constant(size)).plain();
             if let (Some(given), true) = (&l.size, size.largest(self.duration) > most) {
                 let message = format!("`{key}.size` must lie between 0 and {most}");
-                self.problems.error(given.span, message, format!("0 to {most}")).help("the angle of a sun in degrees, the radius of a point in metres");
+                self.problems
+                    .error(given.span, message, format!("0 to {most}"))
+                    .help("the angle of a sun in degrees, the radius of a point in metres");
             }
             lights.push(Light { source, color: l.color().0, strength: l.strength().plain(), size });
         }
@@ -188,7 +193,8 @@ impl Resolver<'_> {
         };
         fill(&mut g.substance, || substances[substance].name.clone());
         let hottest = super::picture::largest_emitted(substance, substances, sources, self.duration);
-        let range = fill(&mut g.range, || scene::Pair(if hottest > 0.0 { [hottest / 3.0, hottest] } else { [0.0, 1.0] }));
+        let range =
+            fill(&mut g.range, || scene::Pair(if hottest > 0.0 { [hottest / 3.0, hottest] } else { [0.0, 1.0] }));
         let colors = match g.colors() {
             OneOrMany::One(name) if name.value == "blackbody" => None,
             _ => Some(self.color_map(g.colors.as_ref()?, "render.glow.colors")),

@@ -74,7 +74,12 @@ impl Resolver<'_> {
             return self.stir(s, &format!("{key}.stir"));
         }
         if let Some(e) = &f.expression {
-            return Some(ForceKind::Expression(self.formulas(e, e.span, &format!("{key}.expression"), Known::Everything)));
+            return Some(ForceKind::Expression(self.formulas(
+                e,
+                e.span,
+                &format!("{key}.expression"),
+                Known::Everything,
+            )));
         }
         f.uniform.as_ref().map(|f| ForceKind::Uniform(f.plain()))
     }

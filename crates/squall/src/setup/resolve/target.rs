@@ -79,10 +79,10 @@ impl Resolver<'_> {
         let mut draft = Draft {
             guide: Guide {
                 damping: self.dial(&g.damping, "guide.damping"),
-                release: g.release.as_ref().map(|from| Release {
-                    from: from.value,
-                    over: g.release_over.as_deref().copied().unwrap_or(1.0),
-                }),
+                release: g
+                    .release
+                    .as_ref()
+                    .map(|from| Release { from: from.value, over: g.release_over.as_deref().copied().unwrap_or(1.0) }),
                 limiter: *g.limiter(),
                 projections: *g.projections(),
                 smokes: Vec::new(),
@@ -229,12 +229,7 @@ impl Resolver<'_> {
     }
 
     /// Chooses what was left open, and looks whether targets can be reached.
-    fn choose<const D: usize>(
-        &mut self,
-        draft: &mut Draft,
-        setup: &Setup,
-        file: &SceneFile,
-    ) -> Result<(), BuildError> {
+    fn choose<const D: usize>(&mut self, draft: &mut Draft, setup: &Setup, file: &SceneFile) -> Result<(), BuildError> {
         let grid = build::grid::<D>(&setup.grid);
         let Draft { guide, numbers } = draft;
         let softness = *file.guide().softness();
@@ -279,7 +274,11 @@ impl Resolver<'_> {
                 source.density(&grid, if target.figure.moves() { begin } else { target.time }, &mut density);
                 if sum(&density) <= 0.0 {
                     self.problems
-                        .error(place(numbers[k]), format!("there is nothing of this figure in the box at {begin} s"), "empty")
+                        .error(
+                            place(numbers[k]),
+                            format!("there is nothing of this figure in the box at {begin} s"),
+                            "empty",
+                        )
                         .help(
                             "smoke needs somewhere to go: move the figure into the box, or make it larger than a cell",
                         );
