@@ -312,7 +312,10 @@ fn the_reference_names_every_key_and_every_choice() {
     for (path, key) in all {
         // Keys of a table stand in the section of that table.
         let table = path.split('.').nth(1).unwrap_or("At the top");
-        let headed = |section: &&str| section.lines().next().is_some_and(|heading| heading.contains(table));
+        let headed = |section: &&str| {
+            let heading = section.lines().next().unwrap_or_default();
+            heading == table || heading.contains(&format!("[{table}"))
+        };
         let section = doc.split("\n## ").find(headed).unwrap_or_else(|| panic!("no section for {table}"));
         // Keys of keyframes are explained once, for all numbers over time.
         let over_time = doc.split("\n## ").find(|section| section.starts_with("Numbers over time")).unwrap();
