@@ -14,7 +14,7 @@ use squall_io::checkpoint::{Checkpoint, save};
 use squall_io::{Position, SceneHash, VdbClass, VdbGrid, VdbOptions, VdbPrecision, VdbValues, write_png, write_vdb};
 
 /// Cases per reader where no time is given: some seconds in all.
-const CASES: u64 = 300;
+const CASES: u64 = 700;
 
 /// A case that takes longer hangs. (The limit of a drawing is 1.5 s, and machines are busy.)
 const LONGEST: Duration = Duration::from_secs(20);
@@ -165,6 +165,9 @@ const DRAWING: &str = r##"<?xml version="1.0"?><svg xmlns="http://www.w3.org/200
 <text x="1" y="5" font-size="4">Ag</text></g><use href="#a" x="2"/><circle r="2" filter="url(#f)"/>
 <path d="M0 0L5 5 7 1A2 3 0 0 1 9 9" marker-mid="url(#m)" style="fill:none;stroke:#1e9999;stroke-width:2"/></svg>"##;
 
+/// A name, good files, and who reads a file that was made of the one with that number.
+type Reader<'a> = (&'static str, Vec<Vec<u8>>, &'a dyn Fn(&[u8], usize));
+
 #[test]
 fn damaged_files_of_every_kind_are_answered() {
     let folder = TestFolder::new("damaged");
@@ -176,7 +179,7 @@ fn damaged_files_of_every_kind_are_answered() {
     let (formats, meshes): (Vec<_>, Vec<_>) = meshes().into_iter().unzip();
     let mesh = |data: &[u8], i: usize| fuzz::mesh(data, formats[i]);
     let checkpoint = |data: &[u8], _: usize| fuzz::checkpoint(data, &folder.0);
-    let readers: [(&str, Vec<Vec<u8>>, &dyn Fn(&[u8], usize)); 7] = [
+    let readers: [Reader<'_>; 7] = [
         ("scene", scenes, &|data, _| fuzz::scene(data)),
         ("expression", expressions, &|data, _| fuzz::expression(data)),
         ("svg", vec![DRAWING.into()], &|data, _| fuzz::svg(data)),

@@ -164,3 +164,21 @@ fn grids_of_other_types_are_named_and_passed_over() {
     assert!(info.grids[0].values.is_err());
     assert_eq!(info.grids[0].active_voxels, Some(512), "as the metadata tells");
 }
+
+#[test]
+fn leaves_are_counted_before_memory_is_spent_on_them() {
+    // 129 lower nodes full of leaves: 34 MB of masks that would become 1.1 GB of values.
+    let mut tree = Vec::new();
+    [1, 0, 0, 1].iter().for_each(|&v| put_u32(&mut tree, v));
+    [0; 3].iter().for_each(|x: &i32| tree.extend_from_slice(&x.to_le_bytes()));
+    let mut children = vec![0; UPPER / 64];
+    (0..129).for_each(|i| set(&mut children, i));
+    children.iter().for_each(|w: &u64| tree.extend_from_slice(&w.to_le_bytes()));
+    tree.resize(tree.len() + UPPER / 8 + 1, 0);
+    for _ in 0..129 {
+        tree.resize(tree.len() + LOWER / 8, 0xff);
+        tree.resize(tree.len() + LOWER / 8 + 1 + 64 * LOWER, 0);
+    }
+    let error = parse(&with_tree(&tree)).unwrap_err();
+    assert!(error.contains("`density`") && error.contains("268435456"), "{error}");
+}
