@@ -73,7 +73,8 @@ impl Format {
 
     /// What becomes of a value that is written and read.
     pub fn round(self, value: f32) -> f32 {
-        if self.half { f16::from_f32(value).to_f32() } else { value }
+        let most = f16::MAX.to_f32_const();
+        if self.half { f16::from_f32(value.clamp(-most, most)).to_f32() } else { value }
     }
 }
 
@@ -147,6 +148,9 @@ impl Packer {
             if self.listed.is_empty() {
                 return;
             }
+            // Infinite light and heat spoil whatever they are mixed with.
+            let most = f16::MAX.to_f32_const();
+            self.listed.iter_mut().for_each(|v| *v = v.clamp(-most, most));
             self.halves.resize(self.listed.len(), f16::ZERO);
             self.halves.convert_from_f32_slice(&self.listed);
             self.plain.resize(2 * self.halves.len(), 0);

@@ -201,6 +201,14 @@ choices! {
         Down = "down",
     }
 
+    /// Which axis is up in volumes.
+    pub enum Up {
+        /// y, as in Squall and Houdini.
+        Y = "y",
+        /// z, as in Blender.
+        Z = "z",
+    }
+
     /// How colours and opacity go together.
     pub enum Alpha {
         /// Colours as they are; the engine multiplies by opacity.

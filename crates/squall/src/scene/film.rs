@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::choices::Quality;
+use super::choices::{Quality, Up};
 use super::read::{OneOrMany, Read, Reader, plain_key, read_keys, table};
 use super::tree::{Node, Value};
 use crate::diagnostic::Spanned;
@@ -136,6 +136,10 @@ table! {
         half: bool,
         /// Whether substances have the detail of the texture, and its resolution. Default: true if there is a texture.
         detail: bool,
+        /// Which axis is up. Default "y", as in the scene.
+        up: Up,
+        /// Whether velocity and pressure are written only where there is smoke, and two cells around. Default true.
+        mask: bool,
     }
 }
 

@@ -415,6 +415,8 @@ table! {
         opacity: f64,
         /// Values are raised to 1/gamma before they are coloured: above 1 lifts faint smoke. Default 1.
         gamma: f64,
+        /// Whether all frames have one range, found by simulating once without pictures; loops always have one. Default false.
+        steady: bool,
         /// Whether pictures have no background; 2D only. Default false.
         transparent: bool,
         /// Where a 3D scene is seen from.

@@ -1,6 +1,6 @@
 //! How 3D pictures are taken.
 
-use super::ColorMap;
+use super::{ColorMap, Up};
 pub use crate::scene::choices::Quality;
 
 /// How 3D pictures are taken.
@@ -136,4 +136,8 @@ pub struct Vdb {
     pub half: bool,
     /// Whether substances have the detail of the texture.
     pub detail: bool,
+    /// Which axis is up.
+    pub up: Up,
+    /// Whether velocity and pressure are written only where there is smoke.
+    pub mask: bool,
 }

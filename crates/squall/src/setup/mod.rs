@@ -17,7 +17,7 @@ mod write;
 use crate::expr::Expr;
 pub use crate::scene::choices::{
     AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, Model, Movie, Pass, PictureMode, Solids, Splitting,
-    Tracer,
+    Tracer, Up,
 };
 pub use film::{Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
 pub use flipbook::Flipbook;
@@ -416,6 +416,8 @@ pub struct Picture {
     pub opacity: f64,
     /// Values are raised to `1 / gamma` before they are coloured.
     pub gamma: f64,
+    /// Whether all frames have one range; what it is, is found by a simulation without pictures before the first frame.
+    pub steady: bool,
     /// Whether 2D pictures have no background.
     pub transparent: bool,
     /// Where a 3D scene is seen from.
@@ -458,6 +460,11 @@ pub struct View {
 }
 
 impl Setup {
+    /// The largest value of a substance that the scene puts anywhere, as far as it says; 0 if it does not.
+    pub fn largest_emitted(&self, substance: usize) -> f64 {
+        resolve::largest_emitted(substance, &self.substances, &self.sources)
+    }
+
     /// How many axes: 2 or 3.
     pub fn dimensions(&self) -> usize {
         self.grid.cells.len()

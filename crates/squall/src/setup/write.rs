@@ -246,7 +246,9 @@ impl Setup {
                 } else {
                     String::new()
                 };
-                writeln!(out, "vdb = {{ fields = [{fields}], half = {}{detail} }}", vdb.half)?;
+                let up = if vdb.up == Up::Z { ", up = \"z\"" } else { "" };
+                let mask = if vdb.mask { "" } else { ", mask = false" };
+                writeln!(out, "vdb = {{ fields = [{fields}], half = {}{detail}{up}{mask} }}", vdb.half)?;
             }
             None => writeln!(out, "vdb = false")?,
         }
@@ -285,6 +287,10 @@ impl Setup {
         writeln!(out, "mode = \"{}\"\nbackground = [{top}, {bottom}]", p.mode.word())?;
         writeln!(out, "relief = {:?}\nexposure = {:?}", p.relief, p.exposure)?;
         writeln!(out, "opacity = {:?}\ngamma = {:?}", p.opacity, p.gamma)?;
+        if p.steady {
+            // The range is that of all frames: a longer run has another.
+            writeln!(out, "steady = true # over {} frames", self.time.frames)?;
+        }
         if p.transparent {
             writeln!(out, "transparent = true")?;
         }

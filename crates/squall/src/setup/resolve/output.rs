@@ -108,6 +108,8 @@ impl Resolver<'_> {
             fields,
             half: flag(table.map(|t| &t.half)).unwrap_or(true),
             detail: detail.unwrap_or(true) && textured,
+            up: table.and_then(|t| t.up.as_deref().copied()).unwrap_or(Up::Y),
+            mask: flag(table.map(|t| &t.mask)).unwrap_or(true),
         })
     }
 }

@@ -24,6 +24,7 @@ impl Resolver<'_> {
             relief: self.between(&p.relief, 0.0, 100.0, 0.0, "picture.relief"),
             exposure: self.positive(&p.exposure, 1.0, "picture.exposure"),
             opacity: self.not_negative(&p.opacity, 1.0, "picture.opacity"),
+            steady: p.steady.as_deref().copied().unwrap_or(false),
             transparent: self.transparent(&p.transparent, film),
             gamma: self.between(&p.gamma, 0.1, 10.0, 1.0, "picture.gamma"),
             view: View {
@@ -206,7 +207,7 @@ fn natural_range(show: &Show, substances: &[Substance], sources: &[Source]) -> O
 }
 
 /// The largest value that the scene puts anywhere, as far as it says; 0 if it does not.
-pub(super) fn largest_emitted(index: usize, substances: &[Substance], sources: &[Source]) -> f64 {
+pub(in crate::setup) fn largest_emitted(index: usize, substances: &[Substance], sources: &[Source]) -> f64 {
     let mut largest: f64 = 0.0;
     if let Formula::Number(value) = substances[index].initial {
         largest = largest.max(value);
