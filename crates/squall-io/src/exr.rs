@@ -107,8 +107,9 @@ fn to_half(value: f32) -> f16 {
 
 /// Frames per second as film and television write them: 30000/1001 for 29.97.
 fn rational(fps: f64) -> (i32, u32) {
-    for denominator in [1u32, 1001, 1000] {
-        let numerator = (fps * f64::from(denominator)).round();
+    // Whole ones, whole ones slowed down by a thousandth, thousandths.
+    for (denominator, multiple) in [(1u32, 1.0), (1001, 1000.0), (1000, 1.0)] {
+        let numerator = (fps * f64::from(denominator) / multiple).round() * multiple;
         if (fps - numerator / f64::from(denominator)).abs() < 5e-4 * fps.min(1.0) && numerator >= 1.0 {
             return (numerator as i32, denominator);
         }

@@ -188,9 +188,10 @@ impl OutputFolder {
         self.records.first_damage(frames, files)
     }
 
-    /// The frames up to `last` (`None`: none) are kept; later ones will be written again.
-    pub fn keep_frames(&mut self, last: Option<u64>) -> Result<(), IoError> {
-        self.records.keep(last)?;
+    /// The frames up to `last` (`None`: none) are kept; later ones will be written again, and what is made of all frames as well, unless
+    /// the run is `done`.
+    pub fn keep_frames(&mut self, last: Option<u64>, done: bool) -> Result<(), IoError> {
+        self.records.keep(last, done)?;
         self.manifest.frames_done = last.map_or(0, |last| last + 1);
         self.write_manifest()
     }
@@ -270,7 +271,7 @@ mod tests {
     }
 
     fn write_frames(folder: &mut OutputFolder, count: u64) {
-        folder.keep_frames(None).unwrap();
+        folder.keep_frames(None, false).unwrap();
         for frame in 0..count {
             write_whole(folder.frame_path("smoke", frame, "png"), b"picture").unwrap();
             folder.record_frame(frame, &[format!("smoke_{frame:04}.png")]).unwrap();

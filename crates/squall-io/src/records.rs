@@ -51,7 +51,7 @@ pub struct Damage {
     pub frame: u64,
     /// Which file.
     pub path: PathBuf,
-    /// What is wrong: "missing", "damaged", "unknown".
+    /// What is wrong: "missing", "damaged", "not recorded".
     pub what: &'static str,
 }
 
@@ -76,9 +76,9 @@ impl Records {
         Self { folder: folder.to_owned(), rows, file: None }
     }
 
-    /// Forgets the files of later frames than `last` (`None`: all) and those of the whole run.
-    pub fn keep(&mut self, last: Option<u64>) -> Result<(), IoError> {
-        self.rows.retain(|(frame, ..)| frame.is_some_and(|frame| last.is_some_and(|last| frame <= last)));
+    /// Forgets the files of later frames than `last` (`None`: all), and those of the whole run unless it is `done`.
+    pub fn keep(&mut self, last: Option<u64>, done: bool) -> Result<(), IoError> {
+        self.rows.retain(|(frame, ..)| frame.map_or(done, |frame| last.is_some_and(|last| frame <= last)));
         self.rewrite()
     }
 
@@ -132,7 +132,7 @@ impl Records {
                 let stamp = known().find(|(_, n, _)| *n == name).map(|(.., stamp)| stamp);
                 let what = match (stamp, fs::metadata(&path)) {
                     (_, Err(_)) => "missing",
-                    (None, Ok(_)) => "unknown",
+                    (None, Ok(_)) => "not recorded",
                     (Some(stamp), Ok(data)) if data.len() != stamp.bytes => "damaged",
                     (Some(stamp), Ok(_)) if Stamp::of(&path).is_ok_and(|now| now == *stamp) => return None,
                     _ => "damaged",
@@ -169,7 +169,7 @@ mod tests {
 
     fn filled(folder: &Path, frames: u64) -> Records {
         let mut records = Records::read(folder);
-        records.keep(None).unwrap();
+        records.keep(None, false).unwrap();
         for frame in 1..=frames {
             for name in names(frame) {
                 fs::write(folder.join(&name), name.repeat(7)).unwrap();
@@ -195,7 +195,7 @@ mod tests {
         // An output that the run so far did not have.
         fs::write(folder.join("c_1.exr"), "").unwrap();
         let more = Records::read(&folder).first_damage(1..=1, |_| vec!["c_1.exr".into()]);
-        assert_eq!(more.map(|d| d.what), Some("unknown"));
+        assert_eq!(more.map(|d| d.what), Some("not recorded"));
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
             fs::write(&path, &whole[..whole.len() - cut]).unwrap();
             let mut records = Records::read(&folder);
             assert_eq!(records.first_damage(1..=4, names).map(|d| d.frame), Some(4), "{cut} bytes are missing");
-            records.keep(Some(3)).unwrap();
+            records.keep(Some(3), true).unwrap();
             records.add(Some(4), &names(4)).unwrap();
             assert!(fs::read(&path).unwrap() == whole);
         }
@@ -225,7 +225,9 @@ mod tests {
             records.add(None, std::slice::from_ref(&movie)).unwrap();
             assert!(Records::read(&folder).is_whole(&movie));
         }
-        records.keep(Some(2)).unwrap();
+        records.keep(Some(2), true).unwrap();
+        assert!(records.is_whole(&movie));
+        records.keep(Some(2), false).unwrap();
         assert!(!records.is_whole(&movie));
         assert_eq!(Records::read(&folder).first_damage(1..=2, names), None);
     }

@@ -18,7 +18,7 @@ impl Mask {
             for (word, plane) in words.iter_mut().zip(values.chunks_exact(BLOCK * BLOCK)) {
                 for (i, v) in plane.iter().enumerate() {
                     // What is not a number is something.
-                    *word |= u64::from(!(v.abs() < threshold) && *v != 0.0) << i;
+                    *word |= u64::from(v.is_nan() || v.abs() >= threshold && *v != 0.0) << i;
                 }
             }
             words

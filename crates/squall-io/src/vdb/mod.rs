@@ -123,7 +123,7 @@ pub enum VdbPrecision {
 /// How values are packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VdbCompression {
-    /// Active values only, deflated where that saves a quarter or more: runs of equal values, not smooth fields.
+    /// Active values only, deflated where that saves an eighth or more: runs of equal values, not smooth fields.
     #[default]
     Zip,
     /// Active values only, as they are.

@@ -49,7 +49,7 @@ pub fn render(
     if first > last {
         summary.outcome = Outcome::AlreadyDone;
     } else {
-        folder.keep_frames(kept)?;
+        folder.keep_frames(kept, false)?;
         observer.event(&Event::Started { first: first.max(1), last, resumed_from: summary.resumed_from });
     }
     let mut painter = FilmPainter::new(setup, film)?;

@@ -21,7 +21,8 @@ pub(super) fn newest_state(
         Start::Resume => usable(folder, setup, outputs, observer)?,
         _ => None,
     };
-    folder.keep_frames(found.as_ref().map(|checkpoint| checkpoint.position.frame))?;
+    let last = found.as_ref().map(|checkpoint| checkpoint.position.frame);
+    folder.keep_frames(last, last.is_some_and(|last| last >= u64::from(setup.time.frames)))?;
     Ok(found)
 }
 
