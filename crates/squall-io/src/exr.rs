@@ -1,17 +1,20 @@
-//! OpenEXR pictures: linear light without an upper end, alpha, depth. What compositing programs want.
+//! OpenEXR pictures: linear light without an upper end, and passes for compositing, in one file.
+//!
+//! Channels are called as Blender calls its own: `ViewLayer.Combined.R`, `ViewLayer.Depth.Z`. Its compositor shows a socket for each
+//! pass, and other programs show layers.
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Seek, Write};
 use std::path::Path;
 
 use ::exr::prelude::{
-    AnyChannel, AnyChannels, Compression, Encoding, FlatSamples, Image, Layer, LayerAttributes, MetaData, ReadChannels,
-    ReadLayers, SmallVec, WritableImage, f16, read,
+    AnyChannel, AnyChannels, AttributeValue, Compression, Encoding, FlatSamples, Image, Layer, LayerAttributes,
+    MetaData, ReadChannels, ReadLayers, SmallVec, Text, WritableImage, f16, read,
 };
 
 use crate::output::{IoError, OutputFile};
 
-/// How colours are stored. Depth is always full.
+/// How numbers are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExrPrecision {
     /// 16 bits: three digits, up to 65504. What pictures are usually kept in.
@@ -21,57 +24,75 @@ pub enum ExrPrecision {
     Full,
 }
 
-/// A picture in linear light, the top row first.
+/// One pass of a picture: up to four numbers for each pixel.
+#[derive(Clone, Copy)]
+pub struct ExrPass<'a> {
+    /// What it is called: `Combined` for the picture itself, `Depth`, `Normal`.
+    pub name: &'a str,
+    /// One letter for each number: `RGBA`, `XYZ`, `Z`, `V`.
+    pub channels: &'a str,
+    /// How numbers are stored.
+    pub precision: ExrPrecision,
+    /// The numbers of pixel `i`, the top row first; those beyond the channels do not count. Colours are multiplied by alpha.
+    pub pixel: &'a (dyn Fn(usize) -> [f32; 4] + Sync),
+}
+
+/// A pass that was read, the top row first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ExrPicture {
+pub struct ExrPixels {
     /// Pixels per row.
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// Red, green, blue, alpha of each pixel; colours are already multiplied by alpha.
-    pub rgba: Vec<[f32; 4]>,
-    /// The distance from the camera, infinite where there is nothing.
-    pub depth: Option<Vec<f32>>,
+    /// The numbers of each pixel in the order of [`ExrPass::channels`]; 0 where there are fewer.
+    pub pixels: Vec<[f32; 4]>,
 }
+
+/// What is written instead of larger and infinite 32-bit numbers, as Blender does: the depth where there is nothing.
+pub const FARTHEST: f32 = 1e10;
 
 /// No picture of Squall is larger; a file that claims to be is refused before memory is spent on it.
 const MAX_PIXELS: u64 = 1 << 26;
 
-/// Channels in the order of the values of a pixel.
-const CHANNELS: [&str; 4] = ["R", "G", "B", "A"];
-const DEPTH: &str = "Z";
+/// What all channels begin with.
+const LAYER: &str = "ViewLayer";
 
-/// Writes a picture in linear light with colours multiplied by alpha, the top row first, and if wanted the depth of each
-/// pixel in a channel `Z`. Values may exceed 1. Equal pixels give equal bytes.
+/// The letters of numbers, in the order in which they are read.
+const LETTERS: [&str; 4] = ["RXV", "GY", "BZ", "AW"];
+
+/// Writes passes in one file, with the number of frames per second. Numbers beyond what their precision can hold become the largest
+/// that it can, or [`FARTHEST`]. Equal pixels give equal bytes.
 pub fn write_exr(
     path: impl AsRef<Path>,
-    width: usize,
-    height: usize,
-    rgba: &[[f32; 4]],
-    depth: Option<&[f32]>,
-    precision: ExrPrecision,
+    [width, height]: [usize; 2],
+    passes: &[ExrPass<'_>],
+    fps: f64,
 ) -> Result<(), IoError> {
     let path = path.as_ref();
-    let pixels = width.checked_mul(height).filter(|&n| n > 0 && n as u64 <= MAX_PIXELS);
-    if pixels != Some(rgba.len()) || depth.is_some_and(|depth| depth.len() != rgba.len()) {
-        let depths = depth.map_or_else(String::new, |depth| format!(" and {} depths", depth.len()));
-        let reason = format!("{} pixels{depths} are no picture of {width} x {height}", rgba.len());
-        return Err(IoError::content(path, reason));
-    }
+    let Some(pixels) = width.checked_mul(height).filter(|&n| n > 0 && n as u64 <= MAX_PIXELS) else {
+        return Err(IoError::content(path, format!("{width} x {height} pixels are no picture")));
+    };
     let mut channels = SmallVec::new();
-    for (c, name) in CHANNELS.iter().enumerate() {
-        let values = rgba.iter().map(|pixel| pixel[c]);
-        let samples = match precision {
-            ExrPrecision::Half => FlatSamples::F16(values.map(half).collect()),
-            ExrPrecision::Full => FlatSamples::F32(values.collect()),
-        };
-        channels.push(AnyChannel::new(*name, samples));
+    for pass in passes {
+        for (c, letter) in pass.channels.chars().enumerate() {
+            let values = (0..pixels).map(|i| (pass.pixel)(i)[c]);
+            let samples = match pass.precision {
+                ExrPrecision::Half => FlatSamples::F16(values.map(to_half).collect()),
+                ExrPrecision::Full => FlatSamples::F32(values.map(|v| v.clamp(-FARTHEST, FARTHEST)).collect()),
+            };
+            channels.push(AnyChannel::new(format!("{LAYER}.{}.{letter}", pass.name).as_str(), samples));
+        }
     }
-    if let Some(depth) = depth {
-        channels.push(AnyChannel::new(DEPTH, FlatSamples::F32(depth.to_vec())));
-    }
+    let mut attributes = LayerAttributes {
+        software_name: Some(Text::from(concat!("Squall ", env!("CARGO_PKG_VERSION")))),
+        frames_per_second: Some(rational(fps)),
+        ..LayerAttributes::default()
+    };
+    // Older versions of Blender look for this before they look for layers.
+    let multi = AttributeValue::Text(Text::from("Blender V2.55.1 and newer"));
+    attributes.other.insert(Text::from("BlenderMultiChannel"), multi);
     let encoding = Encoding { compression: Compression::ZIP16, ..Encoding::default() };
-    let layer = Layer::new((width, height), LayerAttributes::default(), encoding, AnyChannels::sort(channels));
+    let layer = Layer::new((width, height), attributes, encoding, AnyChannels::sort(channels));
     let mut encoded = Cursor::new(Vec::new());
     let done = Image::from_layer(layer).write().non_parallel().to_buffered(&mut encoded);
     done.map_err(|e| IoError::content(path, e))?;
@@ -80,13 +101,24 @@ pub fn write_exr(
     file.finish()
 }
 
-/// Rounded to 16 bits, which end at 65504: beyond lies only infinity, which other programs stumble over.
-fn half(value: f32) -> f16 {
-    f16::from_f32(value.clamp(-f16::MAX.to_f32(), f16::MAX.to_f32()))
+fn to_half(value: f32) -> f16 {
+    f16::from_f32(value.clamp(-f16::MAX.to_f32_const(), f16::MAX.to_f32_const()))
 }
 
-/// Reads the first layer of a picture that has channels `R`, `G` and `B`, and perhaps `A` (1 if missing) and `Z`.
-pub fn read_exr(path: impl AsRef<Path>) -> Result<ExrPicture, IoError> {
+/// Frames per second as film and television write them: 30000/1001 for 29.97.
+fn rational(fps: f64) -> (i32, u32) {
+    // Whole ones, whole ones slowed down by a thousandth, thousandths.
+    for (denominator, multiple) in [(1u32, 1.0), (1001, 1000.0), (1000, 1.0)] {
+        let numerator = (fps * f64::from(denominator) / multiple).round() * multiple;
+        if (fps - numerator / f64::from(denominator)).abs() < 5e-4 * fps.min(1.0) && numerator >= 1.0 {
+            return (numerator as i32, denominator);
+        }
+    }
+    ((fps * 1e4).round().clamp(1.0, f64::from(i32::MAX)) as i32, 10_000)
+}
+
+/// Reads one pass of a picture; `Ok(None)`: it has no such pass.
+pub fn read_exr(path: impl AsRef<Path>, pass: &str) -> Result<Option<ExrPixels>, IoError> {
     let path = path.as_ref();
     let file = File::open(path).map_err(IoError::file(path, "open"))?;
     let wrong = |e: ::exr::error::Error| match e {
@@ -103,20 +135,22 @@ pub fn read_exr(path: impl AsRef<Path>) -> Result<ExrPicture, IoError> {
     let image = reader.non_parallel().from_buffered(bytes).map_err(wrong)?;
     let layer = image.layer_data;
     let (width, height) = (layer.size.width(), layer.size.height());
-    let channel = |name: &str| layer.channel_data.list.iter().find(|channel| channel.name.eq(name));
-    let values = |name: &str| Some(channel(name)?.sample_data.values_as_f32().collect::<Vec<f32>>());
-
-    let mut rgba = vec![[1.0; 4]; width * height];
-    for (c, name) in CHANNELS.iter().enumerate() {
-        match values(name) {
-            Some(values) if values.len() == rgba.len() => {
-                rgba.iter_mut().zip(values).for_each(|(pixel, value)| pixel[c] = value);
-            }
-            None if *name == "A" => {}
-            _ => return Err(IoError::content(path, format!("it has no channel {name} of full size"))),
-        }
+    let mut pixels = vec![[0.0; 4]; width * height];
+    let mut found = 0;
+    let prefix = format!("{LAYER}.{pass}.");
+    let of_pass = |name: &Text| name.to_string().strip_prefix(&prefix).map(str::to_owned);
+    let letters: Vec<String> = layer.channel_data.list.iter().filter_map(|c| of_pass(&c.name)).collect();
+    for channel in &layer.channel_data.list {
+        let Some(letter) = of_pass(&channel.name) else { continue };
+        // A depth has but one number, called Z.
+        let place = if letters.len() == 1 { Some(0) } else { LETTERS.iter().position(|l| l.contains(&letter)) };
+        let (Some(c), true) = (place, channel.sample_data.len() == pixels.len()) else {
+            return Err(IoError::content(path, format!("its channel {} is not of full size", channel.name)));
+        };
+        pixels.iter_mut().zip(channel.sample_data.values_as_f32()).for_each(|(pixel, value)| pixel[c] = value);
+        found += 1;
     }
-    Ok(ExrPicture { width, height, rgba, depth: values(DEPTH) })
+    Ok((found > 0).then_some(ExrPixels { width, height, pixels }))
 }
 
 #[cfg(test)]
@@ -124,69 +158,79 @@ mod tests {
     use super::*;
     use crate::test_folder::TestFolder;
 
-    fn picture(width: usize, height: usize) -> ExrPicture {
-        let pixel = |i: usize| {
-            let alpha = (i % 9) as f32 / 8.0;
-            [0.1 * i as f32 * alpha, 100.0 * alpha, 3e-5 * alpha, alpha]
-        };
-        let depth = |i: usize| if i.is_multiple_of(9) { f32::INFINITY } else { 0.1 + i as f32 };
-        ExrPicture {
-            width,
-            height,
-            rgba: (0..width * height).map(pixel).collect(),
-            depth: Some((0..width * height).map(depth).collect()),
-        }
+    fn color(i: usize) -> [f32; 4] {
+        let alpha = (i % 9) as f32 / 8.0;
+        [0.1 * i as f32 * alpha, 100.0 * alpha, 3e-5 * alpha, alpha]
     }
 
-    fn write(folder: &Path, picture: &ExrPicture, precision: ExrPrecision) -> Vec<u8> {
+    fn depth(i: usize) -> [f32; 4] {
+        [if i.is_multiple_of(9) { f32::INFINITY } else { 0.1 + i as f32 }; 4]
+    }
+
+    fn write(folder: &Path, size: [usize; 2], precision: ExrPrecision) -> Result<Vec<u8>, IoError> {
         let path = folder.join("a.exr");
-        let ExrPicture { width, height, rgba, depth } = picture;
-        write_exr(&path, *width, *height, rgba, depth.as_deref(), precision).unwrap();
-        std::fs::read(path).unwrap()
+        let passes = [
+            ExrPass { name: "Combined", channels: "RGBA", precision, pixel: &color },
+            ExrPass { name: "Depth", channels: "Z", precision: ExrPrecision::Full, pixel: &depth },
+            ExrPass { name: "Normal", channels: "XYZ", precision, pixel: &color },
+        ];
+        write_exr(&path, size, &passes, 30.0)?;
+        Ok(std::fs::read(path).unwrap())
+    }
+
+    fn pass(folder: &Path, name: &str) -> Vec<[f32; 4]> {
+        read_exr(folder.join("a.exr"), name).unwrap().unwrap().pixels
     }
 
     #[test]
-    fn full_pictures_survive_with_light_beyond_1_alpha_and_endless_depth() {
+    fn all_passes_survive_in_one_file_with_light_beyond_1() {
         let folder = TestFolder::new("exr-full");
         // More rows than a chunk of the file holds, and a number that it does not divide.
-        let mut before = picture(13, 37);
-        let bytes = write(&folder, &before, ExrPrecision::Full);
-        assert!(read_exr(folder.join("a.exr")).unwrap() == before);
-        assert!(write(&folder, &before, ExrPrecision::Full) == bytes, "equal pixels are equal bytes");
-        before.depth = None;
-        write(&folder, &before, ExrPrecision::Full);
-        assert!(read_exr(folder.join("a.exr")).unwrap() == before);
+        let size = [13, 37];
+        let bytes = write(&folder, size, ExrPrecision::Full).unwrap();
+        let colors: Vec<[f32; 4]> = (0..13 * 37).map(color).collect();
+        assert!(pass(&folder, "Combined") == colors);
+        let normals: Vec<[f32; 4]> = colors.iter().map(|&[x, y, z, _]| [x, y, z, 0.0]).collect();
+        assert!(pass(&folder, "Normal") == normals);
+        let depths: Vec<[f32; 4]> = (0..13 * 37).map(|i| [depth(i)[0].min(FARTHEST), 0.0, 0.0, 0.0]).collect();
+        assert!(pass(&folder, "Depth") == depths);
+        assert!(read_exr(folder.join("a.exr"), "Motion").unwrap().is_none());
+        assert!(write(&folder, size, ExrPrecision::Full).unwrap() == bytes, "equal pixels are equal bytes");
         assert_eq!(folder.names(), ["a.exr"]);
     }
 
     #[test]
-    fn half_pictures_are_rounded_and_their_depth_is_not() {
+    fn half_pictures_are_rounded_and_nothing_is_infinite() {
         let folder = TestFolder::new("exr-half");
-        let before = picture(20, 10);
-        write(&folder, &before, ExrPrecision::Half);
-        let after = read_exr(folder.join("a.exr")).unwrap();
-        let rounded: Vec<[f32; 4]> = before.rgba.iter().map(|p| p.map(|v| f16::from_f32(v).to_f32())).collect();
-        assert!(after.rgba == rounded);
-        assert!(after.depth == before.depth);
-        let bright = ExrPicture { width: 1, height: 1, rgba: vec![[1e9, f32::INFINITY, -1e30, 1.0]], depth: None };
-        write(&folder, &bright, ExrPrecision::Half);
-        assert_eq!(read_exr(folder.join("a.exr")).unwrap().rgba, [[65504.0, 65504.0, -65504.0, 1.0]]);
+        write(&folder, [20, 10], ExrPrecision::Half).unwrap();
+        let rounded: Vec<[f32; 4]> = (0..200).map(|i| color(i).map(|v| f16::from_f32(v).to_f32())).collect();
+        assert!(pass(&folder, "Combined") == rounded);
+        let bright = |_| [1e9, f32::INFINITY, -1e30, 1.0];
+        let passes = [ExrPass { name: "Combined", channels: "RGBA", precision: ExrPrecision::Half, pixel: &bright }];
+        write_exr(folder.join("a.exr"), [1, 1], &passes, 24.0).unwrap();
+        assert_eq!(pass(&folder, "Combined"), [[65504.0, 65504.0, -65504.0, 1.0]]);
+    }
+
+    #[test]
+    fn frame_rates_are_those_of_film_and_television() {
+        assert_eq!([24.0, 25.0, 60.0, 0.5].map(rational), [(24, 1), (25, 1), (60, 1), (500, 1000)]);
+        assert_eq!([23.976, 29.97, 59.94].map(rational), [(24_000, 1001), (30_000, 1001), (60_000, 1001)]);
+        assert_eq!(rational(12.5), (12_500, 1000));
     }
 
     #[test]
     fn wrong_sizes_and_damaged_files_are_errors() {
         let folder = TestFolder::new("exr-wrong");
-        let path = folder.join("a.exr");
-        for (width, height, depths) in [(3, 3, None), (0, 0, None), (2, 2, Some(3)), (usize::MAX, 2, None)] {
-            let depth = depths.map(|n| vec![1.0; n]);
-            let wrote = write_exr(&path, width, height, &[[0.0; 4]; 4], depth.as_deref(), ExrPrecision::Half);
-            assert!(wrote.unwrap_err().to_string().contains("no picture"), "{width} x {height}");
+        for size in [[0, 0], [usize::MAX, 2], [1 << 14, 1 << 13]] {
+            let error = write(&folder, size, ExrPrecision::Half).unwrap_err();
+            assert!(error.to_string().contains("no picture"), "{size:?}: {error}");
         }
         assert!(folder.names().is_empty());
-        let bytes = write(&folder, &picture(8, 8), ExrPrecision::Half);
+        let bytes = write(&folder, [8, 8], ExrPrecision::Half).unwrap();
+        let path = folder.join("a.exr");
         for length in 0..bytes.len() {
             std::fs::write(&path, &bytes[..length]).unwrap();
-            let error = read_exr(&path).unwrap_err().to_string();
+            let error = read_exr(&path, "Combined").unwrap_err().to_string();
             assert!(error.contains("a.exr"), "{length}: {error}");
         }
     }

@@ -1,7 +1,8 @@
 //! The folder that a scene's frames go to, and the manifest that says whose they are.
 
 use crate::SceneHash;
-use crate::output::{IoError, sweep_temporaries, write_whole};
+use crate::output::{IoError, sweep_temporaries, sync_files, sync_folder, write_whole};
+use crate::records::{Damage, RECORDS, Records};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,7 @@ pub enum FolderError {
 
 const MANIFEST: &str = "squall.json";
 const CHECKPOINT: &str = "checkpoint.sqc";
+const PREVIOUS_CHECKPOINT: &str = "checkpoint.prev.sqc";
 /// A manifest is small; whatever is larger is not one.
 const MAX_MANIFEST: u64 = 1 << 20;
 
@@ -70,18 +72,21 @@ const MAX_MANIFEST: u64 = 1 << 20;
 pub struct OutputFolder {
     folder: PathBuf,
     manifest: Manifest,
+    records: Records,
+    /// Finished files that may not be on the disk yet.
+    unsynced: Vec<PathBuf>,
 }
 
 impl OutputFolder {
     /// Makes the folder ready: created if needed, left-over temporaries swept, the manifest written. `series` names
-    /// the numbered files that the run will write. Starting again removes the numbered files and checkpoints of the
-    /// run before, and nothing else.
+    /// the numbered files that the run will write, `single` its other files. Starting again removes the files of the run
+    /// before, and nothing else.
     pub fn open(
         folder: impl AsRef<Path>,
         scene: &str,
         hash: SceneHash,
         fps: f64,
-        series: &[&str],
+        [series, single]: [&[String]; 2],
         start: Start,
     ) -> Result<Self, FolderError> {
         let folder = folder.as_ref();
@@ -93,7 +98,7 @@ impl OutputFolder {
             scene_hash: hash.to_string(),
             fps,
             frames_done: 0,
-            series: series.iter().map(|&name| name.into()).collect(),
+            series: series.to_vec(),
         };
         let before = match read_manifest(folder) {
             // A manifest that cannot be read belongs to nobody we know, and overwriting was asked for.
@@ -105,19 +110,20 @@ impl OutputFolder {
                 manifest.frames_done = before.frames_done;
             }
             Some(before) if before.scene_hash == manifest.scene_hash || start == Start::Overwrite => {
-                remove_output(folder, &[before.series, manifest.series.clone()].concat())?;
+                remove_output(folder, &[before.series, manifest.series.clone()].concat(), single)?;
             }
             Some(before) => {
                 return Err(FolderError::OtherScene { folder: folder.to_owned(), scene: before.scene });
             }
-            None if start == Start::Overwrite => remove_output(folder, &manifest.series)?,
+            None if start == Start::Overwrite => remove_output(folder, &manifest.series, single)?,
             None => {
-                if let Some(file) = numbered_files(folder, &manifest.series)?.pop() {
+                let single = single.iter().find(|name| folder.join(name).symlink_metadata().is_ok()).cloned();
+                if let Some(file) = numbered_files(folder, &manifest.series)?.pop().or(single) {
                     return Err(FolderError::UnknownFiles { folder: folder.to_owned(), file });
                 }
             }
         }
-        let opened = Self { folder: folder.to_owned(), manifest };
+        let opened = Self { records: Records::read(folder), folder: folder.to_owned(), manifest, unsynced: Vec::new() };
         opened.write_manifest()?;
         Ok(opened)
     }
@@ -154,10 +160,48 @@ impl OutputFolder {
         Ok(frames)
     }
 
-    /// Notes that all files of the frames up to and including `frame` are written.
-    pub fn record_frame(&mut self, frame: u64) -> Result<(), IoError> {
+    /// Notes that `files` of a frame are written, and so are those of all frames before it.
+    pub fn record_frame(&mut self, frame: u64, files: &[String]) -> Result<(), IoError> {
+        self.records.add(Some(frame), files)?;
+        self.unsynced.extend(files.iter().map(|name| self.folder.join(name)));
         self.manifest.frames_done = frame + 1;
         self.write_manifest()
+    }
+
+    /// Notes that a file of the whole run is written.
+    pub fn record_end(&mut self, file: &str) -> Result<(), IoError> {
+        self.unsynced.push(self.folder.join(file));
+        self.records.add(None, &[file.to_owned()])
+    }
+
+    /// Whether a file of the whole run is there as it was written.
+    pub fn is_whole(&self, file: &str) -> bool {
+        self.records.is_whole(file)
+    }
+
+    /// The earliest of `frames` whose files are not there as they were written; `files` names those of a frame.
+    pub fn first_damage(
+        &self,
+        frames: std::ops::RangeInclusive<u64>,
+        files: impl Fn(u64) -> Vec<String> + Sync,
+    ) -> Option<Damage> {
+        self.records.first_damage(frames, files)
+    }
+
+    /// The frames up to `last` (`None`: none) are kept; later ones will be written again, and what is made of all frames as well, unless
+    /// the run is `done`.
+    pub fn keep_frames(&mut self, last: Option<u64>, done: bool) -> Result<(), IoError> {
+        self.records.keep(last, done)?;
+        self.manifest.frames_done = last.map_or(0, |last| last + 1);
+        self.write_manifest()
+    }
+
+    /// Waits until everything that was recorded, and `more` files, are on the disk.
+    pub fn sync(&mut self, more: &[String]) -> Result<(), IoError> {
+        let mut files = std::mem::take(&mut self.unsynced);
+        let single = more.iter().map(String::as_str).chain([MANIFEST, RECORDS]);
+        files.extend(single.map(|name| self.folder.join(name)));
+        sync_files(&self.folder, &files)
     }
 
     fn write_manifest(&self) -> Result<(), IoError> {
@@ -180,19 +224,22 @@ pub fn read_manifest(folder: impl AsRef<Path>) -> Result<Option<Manifest>, IoErr
     Ok(Some(manifest))
 }
 
-/// Removes numbered files, checkpoints and the manifest. The manifest goes last: killed in between, the folder still
-/// says whose it is.
-fn remove_output(folder: &Path, series: &[String]) -> Result<(), IoError> {
-    let mut names = numbered_files(folder, series)?;
-    names.extend([CHECKPOINT, "checkpoint.prev.sqc", MANIFEST].map(String::from));
-    for name in names {
+/// Removes the files of a run. Checkpoints go first, and durably: whatever happens then, no run goes on from a state whose
+/// frames are gone. The manifest goes last: killed in between, the folder still says whose it is.
+fn remove_output(folder: &Path, series: &[String], single: &[String]) -> Result<(), IoError> {
+    let remove = |name: &str| {
         let path = folder.join(name);
         match fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(IoError::file(&path, "remove")(e)),
-            _ => {}
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(IoError::file(&path, "remove")(e)),
+            _ => Ok(()),
         }
-    }
-    Ok(())
+    };
+    // The older one first: what is left alone in between is the newest, whose frames are all there.
+    [PREVIOUS_CHECKPOINT, CHECKPOINT].into_iter().try_for_each(remove)?;
+    sync_folder(folder)?;
+    let numbered = numbered_files(folder, series)?;
+    numbered.iter().chain(single).try_for_each(|name| remove(name))?;
+    [RECORDS, MANIFEST].into_iter().try_for_each(remove)
 }
 
 /// Names of the form `series_0000.extension`, sorted.
@@ -219,13 +266,15 @@ mod tests {
     use crate::test_folder::TestFolder;
 
     fn open(folder: &Path, hash: u64, start: Start) -> Result<OutputFolder, FolderError> {
-        OutputFolder::open(folder, "plume", hash.into(), 30.0, &["smoke"], start)
+        let names = [&["smoke".to_owned()][..], &["steps.csv".to_owned()][..]];
+        OutputFolder::open(folder, "plume", hash.into(), 30.0, names, start)
     }
 
     fn write_frames(folder: &mut OutputFolder, count: u64) {
+        folder.keep_frames(None, false).unwrap();
         for frame in 0..count {
             write_whole(folder.frame_path("smoke", frame, "png"), b"picture").unwrap();
-            folder.record_frame(frame).unwrap();
+            folder.record_frame(frame, &[format!("smoke_{frame:04}.png")]).unwrap();
         }
     }
 
@@ -250,7 +299,7 @@ mod tests {
             let error = open(&folder, 2, start).unwrap_err();
             assert!(matches!(&error, FolderError::OtherScene { scene, .. } if scene == "plume"), "{error}");
         }
-        assert_eq!(folder.names().len(), 5);
+        assert_eq!(folder.names().len(), 6);
         open(&folder, 2, Start::Overwrite).unwrap();
         assert_eq!(folder.names(), ["notes.txt", "squall.json"]);
     }
@@ -276,6 +325,9 @@ mod tests {
         let error = open(&folder, 1, Start::Resume).unwrap_err();
         assert!(error.to_string().contains("smoke_0007.png"), "{error}");
         assert_eq!(folder.names(), ["smoke_0007.png"]);
+        fs::rename(folder.join("smoke_0007.png"), folder.join("steps.csv")).unwrap();
+        let error = open(&folder, 1, Start::Resume).unwrap_err();
+        assert!(error.to_string().contains("steps.csv"), "{error}");
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! | [`mesh`] | triangle meshes: OBJ, PLY, STL, glTF |
 //! | `checkpoint` | the state of a simulation, for exact resume (feature `checkpoints`) |
 //! | [`folder`] | the output folder of a scene and its manifest |
+//! | [`records`] | size and checksum of every finished file |
 //! | [`vdb`] | OpenVDB volumes, read and written |
 //! | [`exr`] | OpenEXR pictures: linear light, with alpha and depth |
 //! | [`npy`] | fields for NumPy |
@@ -31,6 +32,7 @@ pub mod output;
 mod palette;
 pub mod picture;
 mod png_chunks;
+pub mod records;
 mod scene_hash;
 #[cfg(test)]
 mod test_folder;
@@ -41,12 +43,13 @@ pub use checkpoint::{Checkpoint, CheckpointError, Position};
 
 pub use crate::caught::panics_are_caught;
 pub use crate::image::{Picture, Samples, read_png, read_png16, write_map, write_png, write_png16};
-pub use exr::{ExrPicture, ExrPrecision, read_exr, write_exr};
+pub use exr::{ExrPass, ExrPixels, ExrPrecision, read_exr, write_exr};
 pub use folder::{FolderError, Manifest, OutputFolder, Start};
 pub use mesh::{LoadedMesh, MeshFileError, load_mesh, parse_mesh, parse_mesh_frames, write_obj, write_ply};
 pub use movie::{MovieError, MovieFormat, assemble};
 pub use npy::write_npy;
-pub use output::{IoError, OutputFile, sweep_temporaries, write_whole};
+pub use output::{IoError, OutputFile, sweep_temporaries, sync_files, sync_folder, write_whole};
+pub use records::{Damage, Stamp};
 pub use scene_hash::SceneHash;
 pub use vdb::{
     VdbClass, VdbCompression, VdbGrid, VdbOptions, VdbPrecision, VdbValues, read_vdb, read_vdb_info, write_vdb,

@@ -3,7 +3,10 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
 
 /// Something went wrong with a file. The message names the path, what was tried and why it failed.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +88,7 @@ impl OutputFile {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let temporary = temporary_name(path, std::process::id(), count)?;
+            let temporary = temporary_name(path, host(), std::process::id(), count)?;
             match OpenOptions::new().write(true).create_new(true).open(&temporary) {
                 Ok(file) => return Ok(Self::over(file, temporary, path.to_owned())),
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
@@ -139,7 +142,11 @@ impl OutputFile {
         }
         fs::rename(&self.temporary, &self.path).map_err(IoError::file(&self.path, "give a finished file the name"))?;
         self.writer = None;
-        Ok(())
+        match (durably, self.path.parent()) {
+            (true, Some(folder)) if folder.as_os_str().is_empty() => sync_folder("."),
+            (true, Some(folder)) => sync_folder(folder),
+            _ => Ok(()),
+        }
     }
 
     /// Turns an error of a `Write` call on this file into one that names the file.
@@ -185,8 +192,34 @@ pub fn write_whole(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), IoError> 
     file.finish()
 }
 
+/// Waits until the bytes of finished files are on the disk, and their names in the folder: both survive a power cut. Files that
+/// have vanished meanwhile are nobody's loss.
+pub fn sync_files(folder: impl AsRef<Path>, files: &[PathBuf]) -> Result<(), IoError> {
+    // Several at once: the file system then writes its journal once for all.
+    files.par_iter().try_for_each(|path| match OpenOptions::new().append(true).open(path) {
+        Ok(file) => file.sync_data().map_err(IoError::file(path, "write to the disk")),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(IoError::file(path, "open")(e)),
+    })?;
+    sync_folder(folder)
+}
+
+/// Waits until the names in a folder are on the disk: files that were removed or renamed stay so after a power cut.
+pub fn sync_folder(folder: impl AsRef<Path>) -> Result<(), IoError> {
+    let folder = folder.as_ref();
+    if cfg!(not(unix)) {
+        return Ok(()); // folders cannot be opened elsewhere
+    }
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    match synced {
+        // Some file systems cannot sync folders; nothing more can be done there.
+        Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        result => result.map_err(IoError::file(folder, "write to the disk")),
+    }
+}
+
 /// Removes from a folder the temporary files of runs that were killed; returns how many there were. Files of
-/// processes that still run stay.
+/// processes that still run stay, and so do those of other computers that share the disk.
 pub fn sweep_temporaries(folder: impl AsRef<Path>) -> Result<usize, IoError> {
     let folder = folder.as_ref();
     let mut swept = 0;
@@ -202,23 +235,33 @@ pub fn sweep_temporaries(folder: impl AsRef<Path>) -> Result<usize, IoError> {
     Ok(swept)
 }
 
-/// `.name.squall-tmp-PROCESS-COUNT` in the folder of `name`.
-fn temporary_name(path: &Path, process: u32, count: u64) -> Result<PathBuf, IoError> {
+/// Tells this computer from others: process numbers mean nothing elsewhere.
+fn host() -> u32 {
+    static HOST: OnceLock<u32> = OnceLock::new();
+    let name =
+        || fs::read("/proc/sys/kernel/hostname").ok().or_else(|| Some(std::env::var("COMPUTERNAME").ok()?.into()));
+    *HOST.get_or_init(|| crc32fast::hash(&name().unwrap_or_default()))
+}
+
+/// `.name.squall-tmp-HOST-PROCESS-COUNT` in the folder of `name`.
+fn temporary_name(path: &Path, host: u32, process: u32, count: u64) -> Result<PathBuf, IoError> {
     let Some(name) = path.file_name() else {
         return Err(IoError::content(path, "this path does not name a file"));
     };
     let mut hidden = std::ffi::OsString::from(".");
     hidden.push(name);
-    hidden.push(format!("{MARK}{process}-{count}"));
+    hidden.push(format!("{MARK}{host:08x}-{process}-{count}"));
     Ok(path.with_file_name(hidden))
 }
 
-/// The process that a temporary file belonged to; `None` for files that are not ours.
+/// The process of this computer that a temporary file belonged to; `None` for files that are not ours.
 fn owner_of_temporary(name: &str) -> Option<u32> {
     let (stem, tail) = name.rsplit_once(MARK)?;
-    let (process, count) = tail.split_once('-')?;
+    let (owner, rest) = tail.split_once('-')?;
+    let (process, count) = rest.split_once('-')?;
     count.parse::<u64>().ok()?;
-    if stem.len() > 1 && stem.starts_with('.') { process.parse().ok() } else { None }
+    let ours = owner.len() == 8 && u32::from_str_radix(owner, 16) == Ok(host());
+    if ours && stem.len() > 1 && stem.starts_with('.') { process.parse().ok() } else { None }
 }
 
 fn is_running(process: u32) -> bool {

@@ -41,8 +41,16 @@ fn two_writers_of_one_file_do_not_mix() {
 fn sweeping_removes_only_left_overs_of_dead_processes() {
     let folder = TestFolder::new("sweep");
     // Linux process numbers stay below 2^22.
-    let left_over = temporary_name(&folder.join("a.png"), 4_000_000_000, 0).unwrap();
-    let other = [".a.png.tmp", "a.squall-tmp-1-2", ".squall-tmp-", ".b.squall-tmp-x-1", ".b.squall-tmp-4000000000"];
+    let left_over = temporary_name(&folder.join("a.png"), host(), 4_000_000_000, 0).unwrap();
+    let elsewhere = temporary_name(&folder.join("a.png"), host() ^ 1, 4_000_000_000, 0).unwrap();
+    let other = [
+        &*elsewhere.file_name().unwrap().to_string_lossy(),
+        ".a.png.tmp",
+        "a.squall-tmp-1-2",
+        ".squall-tmp-",
+        ".b.squall-tmp-x-1",
+        ".b.squall-tmp-4000000000",
+    ];
     fs::write(&left_over, b"").unwrap();
     for name in other {
         fs::write(folder.join(name), b"").unwrap();

@@ -31,13 +31,18 @@ pub fn sample(plane: &Plane<'_>, width: usize, height: usize) -> Result<Vec<f32>
 }
 
 /// A picture in another size, with C numbers for each pixel: averages when shrinking, smooth between pixels when
-/// enlarging.
-pub fn resize<const C: usize>(pixels: &[[f32; C]], from: [usize; 2], to: [usize; 2]) -> Vec<[f32; C]> {
+/// enlarging. `wraps`: whether it goes on at opposite edges, along x and y.
+pub fn resize<const C: usize>(
+    pixels: &[[f32; C]],
+    from: [usize; 2],
+    to: [usize; 2],
+    wraps: [bool; 2],
+) -> Vec<[f32; C]> {
     assert_eq!(pixels.len(), from[0] * from[1], "as many pixels as the size says");
     if from == to {
         return pixels.to_vec();
     }
-    let (across, down) = (taps(from[0], to[0], false), taps(from[1], to[1], false));
+    let (across, down) = (taps(from[0], to[0], wraps[0]), taps(from[1], to[1], wraps[1]));
     let mut out = vec![[0.0; C]; to[0] * to[1]];
     out.par_chunks_mut(to[0]).zip(&down).for_each(|(out, rows)| {
         for (out, columns) in out.iter_mut().zip(&across) {

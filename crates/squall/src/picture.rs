@@ -77,7 +77,9 @@ pub struct Painter {
     width: usize,
     size: f32,
     map: ColorMap,
+    /// What pictures have shown so far, or all that they will show.
     seen: [f64; 2],
+    ahead: Option<Ahead>,
     /// What is painted on a 2D fluid.
     texture: Option<Texture<2>>,
     /// Whether pictures go on at opposite edges, along x and y.
@@ -106,6 +108,26 @@ impl Look {
 /// The brightness of pictures at a time.
 pub(crate) fn exposure(picture: &setup::Picture, time: f64) -> f64 {
     picture.exposure.at(time).max(1e-9)
+}
+
+/// What all pictures will show, found before the first.
+struct Ahead {
+    /// Whether it is found.
+    fixed: bool,
+    /// The frame of the preparation that was looked at last.
+    frame: u64,
+    /// The extremes of the last frames of the preparation: as many as the loop has.
+    frames: Vec<[f64; 2]>,
+}
+
+impl Ahead {
+    /// `None`: the range is given, or grows.
+    fn new(setup: &Setup) -> Option<Self> {
+        let p = &setup.picture;
+        let wanted = p.range.is_none() && setup.film.is_none() && (p.steady || setup.time.looped.is_some());
+        let frames = setup.time.looped.as_ref().map_or(0, |_| setup.time.frames as usize);
+        wanted.then(|| Self { fixed: false, frame: u64::MAX, frames: vec![[0.0; 2]; frames] })
+    }
 }
 
 /// A finished picture.
@@ -172,6 +194,7 @@ impl Painter {
             picture: setup.picture.clone(),
             map: color_map(&setup.picture.map)?,
             seen: [0.0; 2],
+            ahead: Ahead::new(setup),
             texture: if setup.dimensions() == 2 { texture::<2>(setup) } else { None },
             wraps: [0, 1].map(|a| setup.grid.axes[a] == Axis::Periodic),
         })
@@ -182,6 +205,53 @@ impl Painter {
         let [lo, hi] = &mut self.seen;
         visitor.real("picture.lo", lo);
         visitor.real("picture.hi", hi);
+        if let Some(ahead) = &mut self.ahead {
+            let mut fixed = u64::from(ahead.fixed);
+            visitor.integer("picture.fixed", &mut fixed);
+            ahead.fixed = fixed != 0;
+            visitor.integer("picture.ahead", &mut ahead.frame);
+            ahead.frames.iter_mut().flatten().for_each(|value| visitor.real("picture.extreme", value));
+        }
+    }
+
+    /// Looks at frame `frame` of the preparation of a loop: its last round shows what the loop will.
+    pub fn look_ahead(&mut self, sim: &dyn Simulation, frame: u64) {
+        if !self.ahead.as_ref().is_some_and(|ahead| !ahead.fixed && !ahead.frames.is_empty()) {
+            return;
+        }
+        let [lo, hi] = self.extremes(sim);
+        let Some(ahead) = &mut self.ahead else { return };
+        let place = (frame % ahead.frames.len() as u64) as usize;
+        let before = if ahead.frame == frame { ahead.frames[place] } else { [0.0; 2] };
+        ahead.frames[place] = [before[0].min(lo), before[1].max(hi)];
+        ahead.frame = frame;
+    }
+
+    /// All pictures will have this range.
+    pub fn fix_range(&mut self, range: [f64; 2]) {
+        self.seen = range;
+        if let Some(ahead) = &mut self.ahead {
+            ahead.fixed = true;
+        }
+    }
+
+    /// The extremes of what is shown, without outliers; 0 is among them.
+    pub fn extremes(&self, sim: &dyn Simulation) -> [f64; 2] {
+        let names: Vec<&str> = match self.picture.show {
+            Show::Substance(i) => vec![&self.names[i]],
+            Show::Substances => self.names.iter().map(String::as_str).collect(),
+            Show::Speed | Show::Texture => vec!["speed"],
+            Show::Vorticity => vec!["vorticity"],
+            Show::Pressure => vec!["pressure"],
+        };
+        names.into_iter().fold([0.0f64; 2], |[least, most], name| {
+            let mut values = scalar(sim, name);
+            if name == "pressure" && sim.cells().len() == 3 {
+                values.iter_mut().for_each(|v| *v = v.abs());
+            }
+            let Range { lo, hi } = Range::robust(&values, 0.001);
+            [least.min(lo.into()), most.max(hi.into())]
+        })
     }
 
     /// Draws what [`Output::passes`](setup::Output::passes) wants of the present state, after its picture.
@@ -253,6 +323,14 @@ impl Painter {
             return film.shoot(&volumes, time, frame).map(Picture::Film);
         }
         self.now = Look::at(&self.picture, time);
+        let found = self.ahead.as_ref().filter(|ahead| !ahead.fixed).map(|ahead| {
+            let all = ahead.frames.iter();
+            all.fold([0.0f64; 2], |[least, most], [lo, hi]| [least.min(*lo), most.max(*hi)])
+        });
+        // If nothing was seen, the range grows as it would.
+        if let Some(range) = found.filter(|[lo, hi]| lo < hi) {
+            self.fix_range(range);
+        }
         let mut image = self.draw_image(sim)?;
         self.objects.draw(&mut image, sim.time());
         Ok(Picture::Screen(image))
@@ -279,7 +357,9 @@ impl Painter {
 
     /// The range for these values, after taking note of them.
     fn range(&mut self, values: &[f32]) -> Range {
-        let [lo, hi] = self.picture.range.unwrap_or_else(|| {
+        let is_fixed = self.ahead.as_ref().is_some_and(|ahead| ahead.fixed);
+        let known = self.picture.range.or(is_fixed.then_some(self.seen));
+        let [lo, hi] = known.unwrap_or_else(|| {
             let Range { lo, hi } = Range::robust(values, 0.001);
             self.seen = [self.seen[0].min(lo.into()), self.seen[1].max(hi.into())];
             self.seen

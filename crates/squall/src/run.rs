@@ -4,9 +4,10 @@
 
 mod budget;
 mod log;
-mod passes;
+mod range;
 mod render;
 mod report;
+mod resume;
 mod simulate;
 mod writer;
 
@@ -14,8 +15,9 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use squall_io::{CheckpointError, IoError, MovieError, MovieFormat, OutputFolder, Start, checkpoint};
+use squall_io::{IoError, MovieError, OutputFolder, Start};
 
+use crate::output::{End, Outputs};
 use crate::setup::{Movie, Setup};
 pub use budget::{available_memory, disk_needed, memory_needed, peak_memory};
 pub use render::render;
@@ -60,40 +62,38 @@ pub fn run(
     }
     budget::check_memory(setup, options)?;
     let _lock = lock(&options.out)?;
-    let mut folder = open_folder(setup, options)?;
-    let checkpoint = newest_checkpoint(&folder, setup, options, observer)?;
+    let outputs = Outputs::new(setup, &options.name);
+    let mut folder = open_folder(setup, options, &outputs)?;
+    let checkpoint = resume::newest_state(&mut folder, setup, options, &outputs, observer)?;
     let resumed_from = checkpoint.as_ref().map(|c| c.position.frame);
-    for frame in frames(setup, resumed_from.unwrap_or(0).min(last)).filter(|_| resumed_from.is_some()) {
-        require(&folder.frame_path(FRAMES, frame, "png"))?;
-    }
 
     let mut summary = Summary::new(setup, &folder, resumed_from);
     if resumed_from.is_some_and(|frame| frame >= last) {
         summary.outcome = Outcome::AlreadyDone;
     } else {
         budget::check_disk(setup, folder.path(), last - resumed_from.unwrap_or(0))?;
-        remove(&movie_path(&folder, setup, options))?;
         observer.event(&Event::Started { first: resumed_from.unwrap_or(0) + 1, last, resumed_from });
-        let mut simulator = Simulator::new(setup, options, folder, checkpoint)?;
+        let untouched = checkpoint.as_ref().is_none_or(|c| c.position.step == 0);
+        let range = if untouched { range::find(setup, observer, cancel)? } else { range::Found::Unneeded };
+        if range == range::Found::Cancelled {
+            (summary.outcome, summary.frames) = (Outcome::Cancelled, 0);
+            return Ok(summary);
+        }
+        let mut simulator = Simulator::new(setup, options, folder, outputs, checkpoint, range)?;
         let ran = simulator.run_to(last, observer, cancel);
         // Whatever happened, finished frames and the log reach the disk.
         folder = simulator.close(ran, &mut summary, observer)?;
     }
     if summary.outcome != Outcome::Cancelled {
-        summary.movie = make_movie(setup, options, &folder, observer, cancel)?;
-    }
-    if cancel.is_cancelled() && summary.movie.is_none() && setup.output.movie != Movie::None {
-        summary.outcome = Outcome::Cancelled;
+        let outputs = Outputs::new(setup, &options.name);
+        let frames = frames(setup, last);
+        finish(&outputs, frames, folder, &mut summary, observer, cancel)?;
     }
     summary.seconds = start.elapsed().as_secs_f64();
     summary.peak_memory = peak_memory();
     Ok(summary)
 }
 
-/// The series of the pictures: `frame_0001.png`.
-const FRAMES: &str = "frame";
-/// The series of the volumes: `volume_0001.vdb`.
-const VOLUMES: &str = "volume";
 /// The scene with every value filled in.
 const SCENE: &str = "scene.toml";
 const STEPS: &str = "steps.csv";
@@ -119,94 +119,50 @@ fn lock(folder: &Path) -> Result<File, RunError> {
     }
 }
 
-fn open_folder(setup: &Setup, options: &RunOptions) -> Result<OutputFolder, RunError> {
-    let volumes = setup.output.vdb.as_ref().map(|_| VOLUMES);
-    let fields = setup.output.fields.iter().map(String::as_str);
-    let series: Vec<&str> = [FRAMES].into_iter().chain(volumes).chain(fields).chain(passes::series(setup)).collect();
+/// The tables of a run.
+const LOGS: [&str; 3] = [STEPS, TIMINGS, TARGETS];
+
+fn open_folder(setup: &Setup, options: &RunOptions, outputs: &Outputs) -> Result<OutputFolder, RunError> {
+    let single: Vec<String> = LOGS.into_iter().chain([SCENE]).map(str::to_owned).chain(outputs.single()).collect();
+    let names = [&outputs.series()[..], &single[..]];
     let hash = setup.hash().into();
-    let folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, &series, options.start)?;
-    if options.start != Start::Resume {
-        for log in [STEPS, TIMINGS, TARGETS, passes::SIDECAR] {
-            remove(&folder.path().join(log))?;
-        }
-        remove(&movie_path(&folder, setup, options))?;
-    }
+    let folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, names, options.start)?;
     squall_io::write_whole(folder.path().join(SCENE), setup.to_toml().as_bytes())?;
     Ok(folder)
 }
 
-/// The checkpoint to go on from, if there is one.
-fn newest_checkpoint(
-    folder: &OutputFolder,
-    setup: &Setup,
-    options: &RunOptions,
+/// Makes what is made of all frames, and waits until everything is on the disk.
+fn finish(
+    outputs: &Outputs,
+    frames: std::ops::RangeInclusive<u64>,
+    mut folder: OutputFolder,
+    summary: &mut Summary,
     observer: &mut dyn Observer,
-) -> Result<Option<squall_io::Checkpoint>, RunError> {
-    if options.start != Start::Resume {
-        return Ok(None);
+    cancel: &CancelToken,
+) -> Result<(), RunError> {
+    outputs.update(folder.path(), *frames.end())?;
+    let is_whole = |file: &str| folder.is_whole(file);
+    let path = folder.path().to_owned();
+    let mut end =
+        End { folder: &path, frames, is_whole: &is_whole, observer, cancel, made: Vec::new(), cancelled: false };
+    for output in &outputs.all {
+        output.finish(&mut end)?;
     }
-    match checkpoint::open_latest(folder.checkpoint_path(), setup.hash().into()) {
-        Ok((checkpoint, damage)) => {
-            if let Some(damage) = damage {
-                observer.event(&Event::Notice(format!("{damage}; going on from the checkpoint before it")));
-            }
-            Ok(Some(checkpoint))
-        }
-        Err(CheckpointError::Io(e)) if e.is_not_found() => Ok(None),
-        Err(e) => Err(e.into()),
+    let End { made, cancelled, .. } = end;
+    if cancelled {
+        summary.outcome = Outcome::Cancelled;
     }
-}
-
-fn require(path: &Path) -> Result<(), RunError> {
-    if path.exists() { Ok(()) } else { Err(RunError::MissingFrame { path: path.to_owned() }) }
-}
-
-fn remove(path: &Path) -> Result<(), RunError> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(RunError::remove(path, e)),
-        _ => Ok(()),
+    for file in &made {
+        folder.record_end(file)?;
     }
+    if summary.outcome != Outcome::AlreadyDone || !made.is_empty() {
+        folder.sync(&outputs.single())?;
+    }
+    summary.movie = outputs.all.iter().filter_map(|o| o.movie()).map(|file| path.join(file)).find(|p| p.exists());
+    Ok(())
 }
 
 fn is_installed(program: &str) -> bool {
     let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
     std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|p| p.join(&name).is_file()))
-}
-
-fn movie_format(setup: &Setup) -> MovieFormat {
-    match setup.output.movie {
-        Movie::Gif => MovieFormat::Gif,
-        Movie::Apng => MovieFormat::Apng,
-        Movie::Mp4 => MovieFormat::Mp4,
-        Movie::None => MovieFormat::None,
-    }
-}
-
-fn movie_path(folder: &OutputFolder, setup: &Setup, options: &RunOptions) -> PathBuf {
-    folder.path().join(format!("{}.{}", options.name, movie_format(setup).extension().unwrap_or("gif")))
-}
-
-/// Assembles the movie unless it is there; `None`: none was wanted, or the run was cancelled.
-fn make_movie(
-    setup: &Setup,
-    options: &RunOptions,
-    folder: &OutputFolder,
-    observer: &mut dyn Observer,
-    cancel: &CancelToken,
-) -> Result<Option<PathBuf>, RunError> {
-    let (format, path) = (movie_format(setup), movie_path(folder, setup, options));
-    if format == MovieFormat::None {
-        return Ok(None);
-    }
-    if path.exists() {
-        return Ok(Some(path));
-    }
-    let last = u64::from(setup.time.frames);
-    let pictures: Vec<PathBuf> = frames(setup, last).map(|k| folder.frame_path(FRAMES, k, "png")).collect();
-    let mut progress = |done| observer.event(&Event::Movie { done, of: pictures.len() });
-    match squall_io::assemble(&pictures, setup.time.fps, format, &path, &mut progress, &|| cancel.is_cancelled()) {
-        Ok(()) => Ok(Some(path)),
-        Err(MovieError::Cancelled) => Ok(None),
-        Err(e) => Err(e.into()),
-    }
 }

@@ -185,3 +185,144 @@ fn a_loop_is_written_frame_by_frame_and_its_interruption_changes_nothing() {
     let text = std::fs::read_to_string(whole.join("scene.toml")).unwrap();
     assert_eq!(Scene::parse("again.toml", &text, &[]).unwrap().setup().unwrap().0, setup);
 }
+
+/// Runs again and gives what was told besides the usual.
+fn again(setup: &Setup, out: &Path) -> (Outcome, Vec<String>) {
+    let mut notices = Vec::new();
+    let mut watch = |event: &Event<'_>| {
+        if let Event::Notice(text) = event {
+            notices.push(text.clone());
+        }
+    };
+    let summary = run(setup, &options(out), &mut watch, &CancelToken::default()).unwrap();
+    (summary.outcome, notices)
+}
+
+/// What happens to a file.
+type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
+
+#[test]
+fn whatever_is_missing_or_damaged_is_made_again_with_the_same_bytes() {
+    let folder = Folder::new("damage");
+    let (setup, out) = (setup(&["output.checkpoint_seconds=0.000001"]), folder.0.join("a"));
+    assert_eq!(again(&setup, &out).0, Outcome::Done);
+    let whole = folder.files("a");
+    assert_eq!(again(&setup, &out), (Outcome::AlreadyDone, vec![]), "nothing is wrong");
+
+    let damage = |name: &str, change: Change<'_>| {
+        let mut bytes = whole[name].clone();
+        change(&mut bytes);
+        std::fs::write(out.join(name), bytes).unwrap();
+    };
+    let empty = |bytes: &mut Vec<u8>| bytes.clear();
+    let flip = |bytes: &mut Vec<u8>| *bytes.last_mut().unwrap() ^= 1;
+    let cases: [(&str, Change<'_>); 6] = [
+        ("frame_0000.png", &flip),
+        ("vorticity_0003.npy", &empty),
+        ("vorticity_0005.npy", &flip),
+        ("frame_0005.png", &empty),
+        ("steps.csv", &empty),
+        ("files.csv", &empty),
+    ];
+    for (name, change) in cases {
+        damage(name, change);
+        let (outcome, notices) = again(&setup, &out);
+        assert_eq!(outcome, Outcome::Done, "{name}");
+        let told = notices.iter().any(|n| (name == "files.csv" || n.contains(name)) && n.contains("made again"));
+        assert!(told, "{name}: {notices:?}");
+        let now = folder.files("a");
+        assert!(now.keys().eq(whole.keys()) && now.values().eq(whole.values()), "{name}");
+    }
+    // The movie alone is made of what is there.
+    for remove in [true, false] {
+        if remove {
+            std::fs::remove_file(out.join("test.gif")).unwrap()
+        } else {
+            damage("test.gif", &flip)
+        }
+        assert_eq!(again(&setup, &out), (Outcome::AlreadyDone, vec![]));
+        assert!(folder.files("a").values().eq(whole.values()), "the movie");
+    }
+}
+
+#[test]
+fn what_somebody_else_put_into_the_folder_is_not_touched() {
+    let folder = Folder::new("foreign");
+    for name in ["test.gif", "steps.csv", "scene.toml"] {
+        let _ = std::fs::remove_dir_all(&folder.0);
+        std::fs::create_dir_all(&folder.0).unwrap();
+        std::fs::write(folder.0.join(name), "mine").unwrap();
+        let error = run(&setup(&[]), &options(&folder.0), &mut |_: &Event<'_>| {}, &CancelToken::default());
+        assert!(error.unwrap_err().to_string().contains(name));
+        assert_eq!(std::fs::read(folder.0.join(name)).unwrap(), b"mine");
+    }
+}
+
+/// The mean difference of two pictures, in grey levels.
+fn difference(out: &Path, a: u64, b: u64) -> f64 {
+    let read = |k: u64| squall_io::read_png(out.join(format!("frame_{k:04}.png"))).unwrap().rgba;
+    let (a, b) = (read(a), read(b));
+    a.iter().zip(&b).map(|(a, b)| f64::from(a.abs_diff(*b))).sum::<f64>() / a.len() as f64
+}
+
+#[test]
+fn a_loop_without_a_range_is_seamless_in_its_pictures_and_when_it_is_interrupted() {
+    let folder = Folder::new("loop-range");
+    let text = LOOP.replace("range = [0.0, 1.0]", "show = \"speed\"").replace("fields = [\"dye\"]", "");
+    let setup = Scene::parse("loop.toml", &text, &[]).unwrap().setup().unwrap().0;
+    assert_eq!(setup.picture.range, None);
+    let whole = folder.0.join("whole");
+    run(&setup, &options(&whole), &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap();
+    let largest = (1..16).map(|k| difference(&whole, k, k + 1)).fold(0.0, f64::max);
+    let seam = difference(&whole, 16, 1);
+    // The flow's own seam is not larger than its other steps; a range that grows made it several times as large.
+    assert!(seam <= 1.05 * largest, "{seam} {largest}");
+    let (cancel, mut steps) = (CancelToken::default(), 0);
+    let mut watch = |event: &Event<'_>| {
+        steps += usize::from(matches!(event, Event::Preparing(_)));
+        if steps == 40 {
+            cancel.cancel();
+        }
+    };
+    let parts = options(&folder.0.join("parts"));
+    assert_eq!(run(&setup, &parts, &mut watch, &cancel).unwrap().outcome, Outcome::Cancelled);
+    run(&setup, &parts, &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap();
+    assert!(folder.files("whole") == folder.files("parts"), "the same bytes");
+}
+
+#[test]
+fn a_steady_range_is_that_of_all_frames_from_the_first_on() {
+    let folder = Folder::new("steady");
+    // From rest: the fluid gains speed from frame to frame.
+    let changes =
+        ["fluid.velocity=[0, 0]", "output.movie=\"none\"", "picture.map=\"grey\"", "time.include_start=false"];
+    let brightest = |out: &Path, k: u64| {
+        let picture = squall_io::read_png(out.join(format!("frame_{k:04}.png"))).unwrap();
+        picture.rgba.as_chunks::<4>().0.iter().map(|p| p[0]).max().unwrap()
+    };
+    let (grows, steady) = (folder.0.join("grows"), folder.0.join("steady"));
+    let mut told = 0;
+    let mut watch = |event: &Event<'_>| told += usize::from(matches!(event, Event::Preparing(_)));
+    run(&setup(&changes), &options(&grows), &mut watch, &CancelToken::default()).unwrap();
+    assert_eq!(told, 0);
+    let with = [&changes[..], &["picture.steady=true"]].concat();
+    let mut watch = |event: &Event<'_>| told += usize::from(matches!(event, Event::Preparing(_)));
+    run(&setup(&with), &options(&steady), &mut watch, &CancelToken::default()).unwrap();
+    assert!(told > 0, "the search is told of");
+    let (a, b) = (brightest(&grows, 1), brightest(&steady, 1));
+    assert!(a > 200 && b < 100, "the first frame is slow, and looks so: {a} {b}");
+    assert!(brightest(&steady, 5) > 200);
+    // What was found is part of the state.
+    let (cancel, parts) = (CancelToken::default(), folder.0.join("parts"));
+    let mut stop = |event: &Event<'_>| {
+        if matches!(event, Event::Step { step: 4, .. }) {
+            cancel.cancel();
+        }
+    };
+    run(&setup(&with), &options(&parts), &mut stop, &cancel).unwrap();
+    let mut told = 0;
+    let mut watch = |event: &Event<'_>| told += usize::from(matches!(event, Event::Preparing(_)));
+    run(&setup(&with), &options(&parts), &mut watch, &CancelToken::default()).unwrap();
+    assert_eq!(told, 0, "nothing is searched twice");
+    assert!(folder.files("steady") == folder.files("parts"));
+}

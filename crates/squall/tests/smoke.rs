@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use squall::run::{CancelToken, Outcome, RunOptions, render, run};
 use squall::setup::{Axis, Shape};
 use squall::{Assets, Event, RunError, Scene, Setup};
+use squall_io::vdb::{VdbFile, VdbLoaded};
+use squall_io::{VdbValues, read_exr, read_vdb};
 
 /// A small plume without bounds around a moving ball, with everything that is written.
 const PLUME: &str = r#"
@@ -248,5 +250,104 @@ fn meshes_come_from_the_folder_of_the_scene() {
     ] {
         let error = squall::diagnostic::plain(&scene(mesh).unwrap_err());
         assert!(error.contains(message), "{error}");
+    }
+}
+
+fn volumes(out: &Path) -> VdbFile {
+    read_vdb(out.join("volume_0004.vdb")).unwrap()
+}
+
+fn grid<'a>(file: &'a VdbFile, name: &str) -> &'a VdbLoaded {
+    file.grids.iter().find(|grid| grid.name == name).unwrap()
+}
+
+fn cells(values: &VdbValues<squall_core::Volume>) -> Vec<[i32; 3]> {
+    let all: Vec<&squall_core::Volume> = match values {
+        VdbValues::Scalar(volume) => vec![volume],
+        VdbValues::Vector(volumes) => volumes.iter().collect(),
+    };
+    let mut cells = Vec::new();
+    for volume in all {
+        for (b, block) in volume.blocks.iter().enumerate() {
+            let some = volume.block(b).iter().enumerate().filter(|(_, v)| **v != 0.0);
+            cells.extend(some.map(|(i, _)| {
+                let within = [i % 8, i / 8 % 8, i / 64];
+                std::array::from_fn(|a| 8 * block[a] + within[a] as i32)
+            }));
+        }
+    }
+    cells.sort_unstable();
+    cells.dedup();
+    cells
+}
+
+#[test]
+fn volumes_hold_what_is_there_and_velocity_only_around_the_smoke() {
+    let folder = Folder::new("masked");
+    let run_to = |changes: &[&str], out: &str| {
+        go(&setup(PLUME, changes), &folder.0.join(out));
+        volumes(&folder.0.join(out))
+    };
+    let small = ["output.exr=false", "output.movie=\"none\"", "output.width=8"];
+    let file = run_to(&small, "masked");
+    let everywhere = run_to(&[&small[..], &["output.vdb.mask=false"]].concat(), "everywhere");
+    let (density, velocity) = (cells(&grid(&file, "density").values), cells(&grid(&file, "velocity").values));
+    let VdbValues::Scalar(volume) = &grid(&file, "density").values else { unreachable!() };
+    // A two-thousandth of the 1.0 that is emitted, rounded to 16 bits.
+    assert!(density.iter().all(|&cell| volume.get(cell) >= 4.99e-4));
+    let near = |cell: &[i32; 3]| density.iter().any(|smoke| (0..3).all(|a| (smoke[a] - cell[a]).abs() <= 2));
+    assert!(velocity.iter().all(near), "within two cells of smoke");
+    assert!(density.iter().all(|cell| velocity.binary_search(cell).is_ok()), "and in all of it");
+    let all = cells(&grid(&everywhere, "velocity").values);
+    assert!(all.len() > 2 * velocity.len(), "{} {}", all.len(), velocity.len());
+    let VdbValues::Scalar(heat) = &grid(&file, "temperature").values else { unreachable!() };
+    let coldest = cells(&grid(&file, "temperature").values).iter().map(|&c| heat.get(c).abs()).fold(f32::MAX, f32::min);
+    assert!(coldest >= 4.99e-4 * 200.0, "no zeros and no dust: {coldest}");
+}
+
+#[test]
+fn volumes_with_z_up_are_the_same_volumes_and_are_drawn_as_such() {
+    let folder = Folder::new("up");
+    let changes = ["output.exr=false", "output.movie=\"none\"", "output.passes=[\"motion\"]"];
+    go(&setup(PLUME, &changes), &folder.0.join("y"));
+    let turned = [&changes[..], &["output.vdb.up=\"z\""]].concat();
+    go(&setup(PLUME, &turned), &folder.0.join("z"));
+    let (y, z) = (volumes(&folder.0.join("y")), volumes(&folder.0.join("z")));
+    for (y, z) in y.grids.into_iter().zip(z.grids) {
+        assert!(y.values != z.values && y.values == z.values.y_up(), "{}", y.name);
+    }
+    for (out, axis) in [("y", "Y"), ("z", "Z")] {
+        let usda = std::fs::read_to_string(folder.0.join(out).join("volume.usda")).unwrap();
+        for line in
+            [&*format!("upAxis = \"{axis}\""), "endTimeCode = 4", "timeCodesPerSecond = 30", "4: @./volume_0004.vdb@,"]
+        {
+            assert!(usda.contains(line), "{line} in {usda}");
+        }
+        let setup = setup(PLUME, if out == "y" { &changes } else { &turned });
+        let (run, options) = (folder.0.join(out), options(&folder.0.join(out).join("again")));
+        render(&setup, &run, &Assets::none(), &options, &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap();
+    }
+    let picture = |out: &str| std::fs::read(folder.0.join(out).join("again/frame_0004.exr")).unwrap();
+    assert!(picture("y") == picture("z"), "the same pictures and the same motion");
+}
+
+#[test]
+fn a_picture_and_its_passes_are_layers_of_one_file_and_any_lost_file_comes_back() {
+    let folder = Folder::new("layers");
+    let passes = ["output.passes=[\"motion\", \"normal\", \"depth\", \"six_way\", \"temperature\"]"];
+    let (setup, out) = (setup(PLUME, &passes), folder.0.join("a"));
+    go(&setup, &out);
+    let whole = folder.files("a");
+    let layer = |name: &str| read_exr(out.join("frame_0004.exr"), name).unwrap().unwrap().pixels;
+    for name in ["Motion", "Normal", "SixWayPositive", "SixWayNegative", "Temperature", "Opacity"] {
+        assert!(layer(name).iter().flatten().any(|v| *v != 0.0), "{name}");
+    }
+    let (depth, opacity) = (layer("Depth"), layer("Opacity"));
+    assert!(depth.iter().all(|d| d[0].is_finite() && d[0] > 0.0), "what is endless is far");
+    assert!(opacity.iter().zip(&depth).any(|(o, d)| o[0] == 0.0 && d[0] == 1e10));
+    for name in ["volume_0002.vdb", "frame_0003.exr", "normal_0004.png", "volume.usda"] {
+        std::fs::remove_file(out.join(name)).unwrap();
+        run(&setup, &options(&out), &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap();
+        assert_same(&whole, &folder.files("a"), name);
     }
 }

@@ -25,7 +25,7 @@ fn a_flipbook_is_made_of_a_scene_and_packing_again_does_not_simulate() {
         files
     };
     let frames = run();
-    assert!(frames.contains_key("motion_0006.exr") && !frames.contains_key("density_0001.npy"));
+    assert!(frames.contains_key("frame_0006.exr") && !frames.contains_key("density_0001.npy"));
     // The same frames with other borders and columns.
     folder.ok(&["flipbook", "tiny.toml", "--size", "24", "--power-of-two", "--columns", "4", "--premultiplied"]);
     assert_same(&frames, &run(), "packed again");

@@ -184,13 +184,14 @@ fn another_scenes_folder_is_refused_unless_overwriting_is_allowed() {
 }
 
 #[test]
-fn a_frame_that_has_vanished_is_named() {
+fn a_frame_that_has_vanished_is_named_and_made_again() {
     let folder = Folder::with_tiny("vanished");
     folder.ok(&["run", "tiny.toml", "-q"]);
     std::fs::remove_file(folder.path().join("out/tiny/frame_0002.png")).unwrap();
     let ended = folder.squall(&["run", "tiny.toml", "--frames", "7"]);
-    assert_eq!(ended.code, Some(5));
-    assert!(ended.stderr.contains("frame_0002.png") && ended.stderr.contains("--restart"), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("frame_0002.png") && ended.stderr.contains("made again"), "{}", ended.stderr);
+    assert!(folder.path().join("out/tiny/frame_0002.png").exists());
 }
 
 #[test]

@@ -15,6 +15,7 @@
 //! | `wire` | numbers and strings, and a reader that never leaves its bytes |
 //! | `meta`, `transform` | metadata and the map from cells to metres |
 //! | `tree` | where in a tree a block is |
+//! | `mask`, `turn` | what is worth writing; z up instead of y |
 //! | `pack` | values of nodes as bytes and back: masks, half floats, zlib, Blosc |
 //! | `write`, `read`, `info` | whole files |
 //!
@@ -22,6 +23,7 @@
 
 mod blosc;
 mod info;
+mod mask;
 mod meta;
 mod pack;
 mod read;
@@ -30,10 +32,12 @@ mod read_tree;
 mod tests;
 mod transform;
 mod tree;
+mod turn;
 mod wire;
 mod write;
 
 pub use info::{ValueSummary, VdbGridInfo, VdbInfo, read_vdb_info};
+pub use mask::Mask;
 pub use meta::{MetaValue, Metadata};
 pub use read::{VdbFile, VdbLoaded, parse_vdb, read_vdb};
 pub use transform::Transform;
@@ -112,14 +116,14 @@ pub enum VdbPrecision {
     /// 32 bits: exact.
     #[default]
     Full,
-    /// 16 bits, rounded to nearest: three digits, and 65504 for everything above. Plenty for density.
+    /// 16 bits, rounded to nearest: three digits, up to 65504, which also stands for everything above. Plenty for density.
     Half,
 }
 
 /// How values are packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VdbCompression {
-    /// Active values only, deflated where that saves a quarter or more: runs of equal values, not smooth fields.
+    /// Active values only, deflated where that saves an eighth or more: runs of equal values, not smooth fields.
     #[default]
     Zip,
     /// Active values only, as they are.

@@ -174,9 +174,9 @@ impl Packer {
         }
     }
 
-    /// Deflates `plain` into `zipped`. False if it would save less than a quarter.
+    /// Deflates `plain` into `zipped`. False if it would save less than an eighth.
     fn deflate(&mut self) -> bool {
-        let worth = self.plain.len() / 4 * 3;
+        let worth = self.plain.len() / 8 * 7;
         if entropy(&self.plain) + CODE_BYTES > worth {
             return false;
         }

@@ -32,23 +32,27 @@ impl Atlas {
     /// Of no size.
     pub fn empty() -> Self {
         Self {
-            layout: Layout { columns: 0, rows: 0, frame: [0; 2], padding: 0 },
+            layout: Layout { columns: 0, rows: 0, frame: [0; 2], padding: 0, wraps: [false; 2] },
             channels: 1,
             canvas: Canvas::Eight(vec![]),
         }
     }
 
-    /// Puts a frame into its place, with its edge repeated around it. `value` gives the channels of a pixel, from 0 to 1.
+    /// Puts a frame into its place. Its border goes on at the opposite edge where the scene tiles, and repeats the edge elsewhere. `value` gives the channels of a pixel, from 0 to 1.
     pub fn put<const C: usize>(&mut self, i: u32, value: impl Fn(usize) -> [f32; C]) {
         assert_eq!(C, self.channels, "as many numbers as the texture has");
         let [width, height] = self.layout.frame.map(|n| n as usize);
         let padding = self.layout.padding as usize;
         let [left, top] = self.layout.place(i).map(|n| n as usize - padding);
         let across = self.layout.size()[0] as usize;
+        let inside = |i: usize, n: usize, wraps: bool| match wraps {
+            true => (i + n * padding.div_ceil(n) - padding) % n,
+            false => i.saturating_sub(padding).min(n - 1),
+        };
         for y in 0..height + 2 * padding {
-            let from = y.saturating_sub(padding).min(height - 1) * width;
+            let from = inside(y, height, self.layout.wraps[1]) * width;
             for x in 0..width + 2 * padding {
-                let numbers = value(from + x.saturating_sub(padding).min(width - 1));
+                let numbers = value(from + inside(x, width, self.layout.wraps[0]));
                 let to = ((top + y) * across + left + x) * C;
                 for (c, number) in numbers.into_iter().enumerate() {
                     let number = number.clamp(0.0, 1.0);

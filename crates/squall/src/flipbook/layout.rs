@@ -1,6 +1,6 @@
 //! Which frames, how large, and where on the texture.
 
-use crate::setup::{Flipbook, Setup};
+use crate::setup::{Axis, Flipbook, Setup};
 
 /// The largest side of a texture that engines take.
 pub const MAX_SIDE: u64 = 16_384;
@@ -108,6 +108,8 @@ pub struct Layout {
     pub frame: [u32; 2],
     /// Pixels of the border on each side.
     pub padding: u32,
+    /// Whether frames go on at the opposite edge, along x and y: those of a periodic 2D scene.
+    pub wraps: [bool; 2],
 }
 
 impl Layout {
@@ -168,7 +170,8 @@ pub(super) fn plan(setup: &Setup) -> Result<(Layout, Selection), LayoutError> {
         None => setup.grid.size[1] / setup.grid.size[0],
     };
     let selection = select(&setup.flipbook, u32::from(!setup.time.include_start), setup.time.frames)?;
-    Ok((place(&setup.flipbook, selection.count, aspect)?, selection))
+    let wraps = [0, 1].map(|a| setup.film.is_none() && setup.grid.axes[a] == Axis::Periodic);
+    Ok((Layout { wraps, ..place(&setup.flipbook, selection.count, aspect)? }, selection))
 }
 
 /// Chooses among the frames from `first` to `last`.
@@ -217,7 +220,7 @@ fn place(f: &Flipbook, count: u32, aspect: f64) -> Result<Layout, LayoutError> {
     if u64::from(columns) * u64::from(rows) < u64::from(count) {
         return Err(LayoutError::Places { count, columns, rows });
     }
-    let layout = Layout { columns, rows, frame, padding };
+    let layout = Layout { columns, rows, frame, padding, wraps: [false; 2] };
     let cell = layout.cell();
     let size = [u64::from(columns) * u64::from(cell[0]), u64::from(rows) * u64::from(cell[1])];
     if size.iter().any(|&side| side > MAX_SIDE) {

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use squall_io::{ExrPicture, read_exr, read_png};
+use squall_io::exr::FARTHEST;
+use squall_io::{ExrPixels, read_exr, read_png};
 use squall_render::color::{from_srgb8, to_srgb};
 use squall_render::fill::fill;
 use squall_render::flow::fit;
@@ -10,6 +11,8 @@ use squall_render::maps::resize;
 
 use super::atlas::Atlas;
 use super::{FlipbookError, Layout, Selection};
+use crate::output::FRAMES;
+use crate::output::pass_name;
 use crate::picture::passes::series;
 use crate::picture::{exposure, tone};
 use crate::run::CancelToken;
@@ -67,19 +70,22 @@ impl Job<'_> {
         self.run.join(format!("{series}_{frame:04}.{extension}"))
     }
 
-    /// A file of full numbers, in the size of a frame. `outside` stands for what is not finite.
-    fn read(&self, pass: &'static str, series: &str, frame: u32, outside: f32) -> Result<Sized, FlipbookError> {
-        let path = self.path(series, frame, "exr");
-        if !path.exists() {
-            return Err(FlipbookError::Missing { path, pass });
-        }
-        let ExrPicture { width, height, mut rgba, .. } = read_exr(path)?;
-        rgba.iter_mut().flatten().filter(|v| !v.is_finite()).for_each(|v| *v = outside);
-        Ok(self.sized(rgba, [width, height]))
+    /// Full numbers of a layer, as they were written. `pass` is what a scene calls it.
+    fn full(&self, pass: &'static str, layer: &str, frame: u32) -> Result<ExrPixels, FlipbookError> {
+        let path = self.path(FRAMES, frame, "exr");
+        let found = if path.exists() { read_exr(&path, layer)? } else { None };
+        found.ok_or(FlipbookError::Missing { path, pass })
+    }
+
+    /// The same in the size of a frame. `outside` stands for what is farthest.
+    fn read(&self, pass: &'static str, layer: &str, frame: u32, outside: f32) -> Result<Sized, FlipbookError> {
+        let ExrPixels { width, height, mut pixels } = self.full(pass, layer, frame)?;
+        pixels.iter_mut().flatten().filter(|v| is_far(**v)).for_each(|v| *v = outside);
+        Ok(self.sized(pixels, [width, height]))
     }
 
     fn sized(&self, pixels: Pixels, from: [usize; 2]) -> Sized {
-        Sized { pixels: resize(&pixels, from, self.layout.frame.map(|n| n as usize)), from }
+        Sized { pixels: resize(&pixels, from, self.layout.frame.map(|n| n as usize), self.layout.wraps), from }
     }
 
     /// Does something with each frame; `false` if it was cancelled.
@@ -98,11 +104,11 @@ impl Job<'_> {
         if self.setup.film.is_some() {
             let time = f64::from(frame) / self.setup.time.fps;
             let tone = tone(exposure(&self.setup.picture, time));
-            let mut light = self.read("frame", "frame", frame, 0.0)?.pixels;
+            let mut light = self.read("frame", "Combined", frame, 0.0)?.pixels;
             light.iter_mut().for_each(|[r, g, b, _]| [r, g, b].into_iter().for_each(|v| *v = tone.apply(*v)));
             return Ok(light);
         }
-        let path = self.path("frame", frame, "png");
+        let path = self.path(FRAMES, frame, "png");
         if !path.exists() {
             return Err(FlipbookError::Missing { path, pass: "frame" });
         }
@@ -178,14 +184,14 @@ impl Job<'_> {
                 return Ok(None);
             }
             let next = light(neighbour(i, 1))?;
-            let Sized { pixels, from } = self.read("motion", "motion", frame, 0.0)?;
+            let Sized { pixels, from } = self.read("motion", pass_name("motion").0, frame, 0.0)?;
             let scale: [f32; 2] = std::array::from_fn(|a| {
                 (f64::from(self.selection.every) * f64::from(self.layout.frame[a]) / from[a] as f64) as f32
             });
             // Rows go down.
             let mut motion: Vec<[f32; 2]> = pixels.iter().map(|[u, v, ..]| [scale[0] * u, -scale[1] * v]).collect();
             if self.setup.flipbook.fit {
-                fit(&mut motion, width, &now, next.as_deref(), before.as_deref());
+                fit(&mut motion, width, self.layout.wraps, &now, next.as_deref(), before.as_deref());
             }
             motion.iter_mut().for_each(|m| *m = [m[0] / cell[0] as f32, -m[1] / cell[1] as f32]);
             all.push(motion);
@@ -225,10 +231,11 @@ impl Job<'_> {
         let [width, height] = self.layout.frame.map(|n| n as usize);
         let green = self.setup.flipbook.green;
         let done = self.each(|i, frame| {
-            let pixels = self.read("normal", "normal", frame, 0.0)?.pixels;
+            let pixels = self.read("normal", pass_name("normal").0, frame, 0.0)?.pixels;
             let mut normals: Vec<[f32; 3]> = pixels.iter().map(|&[x, y, z, _]| [x, y, z]).collect();
             if self.setup.film.is_some() {
-                let weights: Vec<f32> = pixels.iter().map(|p| 50.0 * p[3]).collect();
+                let opacity = self.read("normal", "Opacity", frame, 0.0)?.pixels;
+                let weights: Vec<f32> = opacity.iter().map(|p| 50.0 * p[0]).collect();
                 fill(&mut normals, &weights, width, height);
             }
             atlas.put(i, |p| {
@@ -246,14 +253,10 @@ impl Job<'_> {
 
     /// A number from the least to the largest that is seen, with 16 bits.
     fn range(&self, pass: Pass) -> Result<Option<Vec<Map>>, FlipbookError> {
-        let (series, outside) = (series(pass)[0], if pass == Pass::Depth { f32::INFINITY } else { 0.0 });
+        let (layer, is_depth) = (pass_name(series(pass)[0]).0, pass == Pass::Depth);
         let (mut least, mut most) = (f32::INFINITY, f32::NEG_INFINITY);
         let seen = self.each(|_, frame| {
-            let path = self.path(series, frame, "exr");
-            if !path.exists() {
-                return Err(FlipbookError::Missing { path, pass: pass.word() });
-            }
-            for value in read_exr(path)?.rgba.iter().map(|p| p[0]).filter(|v| v.is_finite()) {
+            for value in self.full(pass.word(), layer, frame)?.pixels.iter().map(|p| p[0]).filter(|v| !is_far(*v)) {
                 (least, most) = (least.min(value), most.max(value));
             }
             Ok(())
@@ -264,10 +267,10 @@ impl Job<'_> {
             (least, most) = (0.0, 1.0);
         }
         let mut atlas = Atlas::new(self.layout, 1, 16);
-        let outside = if outside.is_finite() { outside } else { most };
+        let outside = if is_depth { most } else { 0.0 };
         let done = seen
             && self.each(|i, frame| {
-                let pixels = self.read(pass.word(), series, frame, outside)?.pixels;
+                let pixels = self.read(pass.word(), layer, frame, outside)?.pixels;
                 atlas.put(i, |p| [(pixels[p][0] - least) / (most - least)]);
                 Ok(())
             })?;
@@ -276,7 +279,7 @@ impl Job<'_> {
     }
 
     fn six_way(&self) -> Result<Option<Vec<Map>>, FlipbookError> {
-        let [positive, negative] = [series(Pass::SixWay)[0], series(Pass::SixWay)[1]];
+        let [positive, negative] = [0, 1].map(|i| pass_name(series(Pass::SixWay)[i]).0);
         let both = |frame| -> Result<[Pixels; 2], FlipbookError> {
             let [mut p, mut n] = [
                 self.read("six_way", positive, frame, 0.0)?.pixels,
@@ -324,6 +327,11 @@ impl Job<'_> {
         // What the last channel is multiplied by.
         Ok(done.then(|| vec![map(positive, first, 1.0), map(negative, second, f64::from(glow))]))
     }
+}
+
+/// Where there is nothing.
+fn is_far(v: f32) -> bool {
+    !v.is_finite() || v >= FARTHEST
 }
 
 /// Pixels in the size of a frame, and the size that they had.

@@ -112,6 +112,8 @@ pub fn prepare(setup: &mut Setup) -> Result<(), FlipbookError> {
         }
         None => {
             setup.picture.transparent = transparent;
+            // A range that grows would make the first frames brighter than the last.
+            setup.picture.steady |= setup.picture.range.is_none() && setup.time.looped.is_none();
             output.height = (f64::from(width) * setup.grid.size[1] / setup.grid.size[0]).round().max(1.0) as u32;
         }
     }

@@ -152,6 +152,9 @@ impl Player<'_> {
         }
         let padding = layout.padding as f32;
         let kept: [f32; 2] = std::array::from_fn(|a| {
+            if layout.wraps[a] {
+                return corner[a] + (moved[a] - corner[a]).rem_euclid(layout.frame[a] as f32);
+            }
             let (low, high) = (corner[a] - padding + 0.5, corner[a] + layout.frame[a] as f32 + padding - 0.5);
             moved[a].clamp(low, high)
         });

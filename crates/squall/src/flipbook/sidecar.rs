@@ -39,6 +39,7 @@ pub(super) fn describe(setup: &Setup, name: &str, layout: &Layout, selection: &S
             "cell": layout.cell(),
             "frame": layout.frame,
             "padding": layout.padding,
+            "wraps": layout.wraps,
             "safe_mip_levels": layout.safe_mips(),
             "power_of_two": layout.size().iter().all(|n| n.is_power_of_two()),
         },

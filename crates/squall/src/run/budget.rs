@@ -4,17 +4,15 @@ use std::path::Path;
 
 use super::{RunError, RunOptions, writer};
 use crate::build::estimate;
-use crate::setup::{Movie, Setup};
+use crate::output::Outputs;
+use crate::setup::Setup;
 
-/// Bytes of memory that a run takes at its peak: simulation and pictures, or the movie at the end if that is more.
+/// Bytes of memory that a run takes at its peak: simulation and pictures, or what is made at the end if that is more.
 pub fn memory_needed(setup: &Setup) -> u64 {
-    let pixels = u64::from(setup.output.width) * u64::from(setup.output.height);
-    // Raw fields wait for the writer; a movie decodes several frames at a time.
-    // Passes have four numbers for each pixel.
-    let frame = raw_bytes(setup).saturating_add(16 * pixels * pass_images(setup));
-    let waiting = frame.saturating_mul(writer::QUEUE as u64 + 2);
-    let movie = if setup.output.movie == Movie::None { 0 } else { (32 << 20) + pixels.saturating_mul(96) };
-    estimate(setup).bytes.saturating_add(waiting).max(movie)
+    let expected = Outputs::new(setup, "").expected();
+    // Frames wait for the writer.
+    let waiting = expected.memory.saturating_mul(writer::QUEUE as u64 + 2);
+    estimate(setup).bytes.saturating_add(waiting).max(expected.at_the_end)
 }
 
 /// Compares the memory that the run needs with what it may take.
@@ -53,11 +51,7 @@ fn state_numbers(setup: &Setup) -> u64 {
 
 /// Bytes on disk that this many frames take, roughly: what is refused surely does not fit.
 pub fn disk_needed(setup: &Setup, frames: u64) -> u64 {
-    let pixels = u64::from(setup.output.width) * u64::from(setup.output.height);
-    // Smoke in PNG takes 0.3 to 0.7 bytes per pixel, in GIF 0.1 to 0.2.
-    let movie = if setup.output.movie == Movie::None { 0 } else { pixels / 10 };
-    // A pass takes half a byte to three per pixel.
-    let frame = (pixels / 4 + movie + pixels / 2 * pass_images(setup)).saturating_add(raw_bytes(setup));
+    let frame = Outputs::new(setup, "").expected().disk;
     // Two generations of the state, packed.
     frame.saturating_mul(frames).saturating_add(state_numbers(setup).saturating_mul(2))
 }
@@ -69,17 +63,6 @@ pub(super) fn check_disk(setup: &Setup, folder: &Path, frames: u64) -> Result<()
         Some(free) if needed > free => Err(RunError::Disk { needed, free, folder: folder.to_owned() }),
         _ => Ok(()),
     }
-}
-
-/// Pictures of passes in a frame.
-fn pass_images(setup: &Setup) -> u64 {
-    super::passes::series(setup).count() as u64
-}
-
-/// Bytes of raw fields in a frame.
-fn raw_bytes(setup: &Setup) -> u64 {
-    let components = |name: &String| if name == "velocity" { setup.dimensions() as u64 } else { 1 };
-    setup.output.fields.iter().map(components).sum::<u64>().saturating_mul(4).saturating_mul(setup.cell_count())
 }
 
 #[cfg(unix)]

@@ -1,16 +1,17 @@
-//! Tables that grow by a row for each step or frame, and are whole at every moment.
+//! Tables that grow by a row for each step or frame.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 
-use squall_io::{IoError, OutputFile, write_whole};
+use squall_io::{IoError, write_whole};
 
-/// A CSV file whose first column is the number of the step or frame. Rows wait in memory until [`save`](Self::save), which
-/// replaces the file by a longer one.
+/// A CSV file whose first column is the number of the step or frame. Rows wait in memory until [`save`](Self::save), which adds
+/// them to the file. A row that was cut off by a crash is made again when the run is resumed.
 pub(super) struct Log {
     path: PathBuf,
+    file: File,
     pending: String,
 }
 
@@ -18,20 +19,22 @@ impl Log {
     /// Begins with the rows up to number `keep` of what is there: later ones belong to steps that will be made again.
     pub fn open(path: PathBuf, header: &str, keep: Option<u64>) -> Result<Self, IoError> {
         let mut text = format!("{header}\n");
-        if let Some(keep) = keep
-            && let Ok(file) = File::open(&path)
-        {
-            for line in BufReader::new(file).lines().skip(1).map_while(Result::ok) {
-                let number = line.split(',').next().and_then(|first| first.parse().ok());
-                if number.is_none_or(|number: u64| number > keep) {
-                    break;
-                }
+        if let Some(keep) = keep {
+            for (_, line) in rows(&path).take_while(|(number, _)| *number <= keep) {
                 text.push_str(&line);
                 text.push('\n');
             }
         }
         write_whole(&path, text.as_bytes())?;
-        Ok(Self { path, pending: String::new() })
+        let failed = |source| IoError::File { path: path.clone(), action: "open", source };
+        let file = OpenOptions::new().append(true).open(&path).map_err(failed)?;
+        Ok(Self { path, file, pending: String::new() })
+    }
+
+    /// Whether the file at `path` has all rows up to number `last`, beginning with 0 or 1.
+    pub fn reaches(path: &Path, last: u64) -> bool {
+        let count = rows(path).take_while(|(number, _)| *number <= last).map(|(number, _)| number.max(1)).last();
+        last == 0 || count == Some(last)
     }
 
     /// Adds a row.
@@ -44,16 +47,63 @@ impl Log {
         self.pending.push('\n');
     }
 
-    /// Puts all rows on disk.
+    /// Hands all rows to the operating system.
     pub fn save(&mut self) -> Result<(), IoError> {
-        if self.pending.is_empty() {
-            return Ok(());
+        if !self.pending.is_empty() {
+            let wrote = self.file.write_all(self.pending.as_bytes());
+            wrote.map_err(|source| IoError::File { path: self.path.clone(), action: "write", source })?;
+            self.pending.clear();
         }
-        let mut file = OutputFile::create(&self.path)?;
-        let copied = File::open(&self.path).and_then(|mut old| io::copy(&mut old, &mut file));
-        copied.and_then(|_| file.write_all(self.pending.as_bytes())).map_err(|e| file.explain(e))?;
-        file.finish()?;
-        self.pending.clear();
         Ok(())
+    }
+}
+
+/// The whole rows of a file with their numbers: as many columns as the header has, and an end. Nothing comes after a row that is not
+/// whole, or whose number does not follow.
+fn rows(path: &Path) -> impl Iterator<Item = (u64, String)> {
+    let mut lines = File::open(path).ok().into_iter().flat_map(|file| {
+        let mut reader = BufReader::new(file);
+        std::iter::from_fn(move || {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok()?;
+            line.strip_suffix('\n').map(str::to_owned)
+        })
+    });
+    let columns = lines.next().map_or(0, |header| header.split(',').count());
+    let mut before = None;
+    lines.map_while(move |line| {
+        let number: u64 = line.split(',').next()?.parse().ok()?;
+        let follows = before.is_none_or(|before| number == before + 1);
+        before = Some(number);
+        (follows && line.split(',').count() == columns).then_some((number, line))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_added_and_one_that_was_cut_off_is_not_taken_for_a_whole_one() {
+        let path = std::env::temp_dir().join(format!("squall-log-{}.csv", std::process::id()));
+        let mut log = Log::open(path.clone(), "step,a,b", None).unwrap();
+        for step in 1..=3 {
+            log.row(step, [0.5, step as f64]);
+            log.save().unwrap();
+        }
+        let whole = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(whole, "step,a,b\n1,0.5,1.0\n2,0.5,2.0\n3,0.5,3.0\n");
+        assert!(Log::reaches(&path, 3) && Log::reaches(&path, 1) && !Log::reaches(&path, 4));
+        for cut in 1..9 {
+            std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
+            assert!(Log::reaches(&path, 2) && !Log::reaches(&path, 3), "{cut} bytes are missing");
+            let mut log = Log::open(path.clone(), "step,a,b", Some(2)).unwrap();
+            log.row(3, [0.5, 3.0]);
+            log.save().unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+        }
+        std::fs::write(&path, "").unwrap();
+        assert!(!Log::reaches(&path, 1) && Log::reaches(&path, 0));
+        std::fs::remove_file(path).unwrap();
     }
 }

@@ -5,15 +5,15 @@ use std::time::Instant;
 
 use squall_core::Volume;
 use squall_io::{OutputFolder, VdbValues, read_vdb};
+use squall_render::texture::fine::refined;
 
-use super::passes::Sidecar;
 use super::report::{Event, Observer, Outcome, RunError, Summary};
-use super::simulate::finish;
-use super::writer::{Frame, Writer, tell};
-use super::{CancelToken, FRAMES, RunOptions, SCENE, VOLUMES, frames, lock, make_movie, movie_path, passes, remove};
+use super::writer::{Frame, Writer, Written};
+use super::{CancelToken, RunOptions, SCENE, finish, frames, lock};
+use crate::output::{Outputs, Shot, UP, VOLUMES};
 use crate::picture::passes::PassPainter;
 use crate::picture::{FilmPainter, Picture, Volumes};
-use crate::setup::{Movie, Pass, Setup};
+use crate::setup::{Pass, Setup, Up};
 use crate::{Assets, Scene};
 
 /// Draws the frames of the run in folder `run` anew, into `options.out`. Frames that are there already are kept.
@@ -37,18 +37,23 @@ pub fn render(
     }
     let _lock = lock(&options.out)?;
     let hash = setup.hash().into();
-    let series: Vec<&str> = [FRAMES].into_iter().chain(passes::series(setup)).collect();
-    let folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, &series, options.start)?;
-    let first = folder.manifest().frames_done.max(u64::from(!setup.time.include_start));
-    let mut summary = Summary::new(setup, &folder, (first > 1).then(|| first - 1));
+    let mut outputs = Outputs::without_simulation(setup, &options.name);
+    let names = [&outputs.series()[..], &outputs.single()[..]];
+    let mut folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, names, options.start)?;
+    let every = frames(setup, last);
+    // Pictures do not depend on each other: all before the first that is missing or damaged are kept.
+    let damage = folder.first_damage(every.clone(), |frame| outputs.files(frame));
+    let first = damage.map_or(last + 1, |damage| damage.frame);
+    let kept = first.checked_sub(1).filter(|kept| every.contains(kept));
+    let mut summary = Summary::new(setup, &folder, kept);
     if first > last {
         summary.outcome = Outcome::AlreadyDone;
     } else {
-        remove(&movie_path(&folder, setup, options))?;
+        folder.keep_frames(kept, false)?;
         observer.event(&Event::Started { first: first.max(1), last, resumed_from: summary.resumed_from });
     }
     let mut painter = FilmPainter::new(setup, film)?;
-    let mut writer = Writer::new(folder, Sidecar::new(setup));
+    let mut writer = Writer::new(folder);
     let mut failed = None;
     for number in first..=last {
         if cancel.is_cancelled() {
@@ -56,9 +61,10 @@ pub fn render(
             break;
         }
         match draw(setup, run, &mut painter, number) {
-            Ok(frame) => {
-                observer.event(&Event::Picture { frame: number, image: frame.pixels.image() });
-                if writer.send(frame).is_err() {
+            Ok(shot) => {
+                observer.event(&Event::Picture { frame: number, image: shot.pixels.image() });
+                let (jobs, files) = (outputs.capture(&shot)?, outputs.files(number));
+                if writer.send(Frame { number, files, jobs }).is_err() {
                     break;
                 }
             }
@@ -77,14 +83,17 @@ pub fn render(
         return Err(error);
     }
     if summary.outcome != Outcome::Cancelled {
-        summary.movie = make_movie(setup, options, &folder, observer, cancel)?;
-        if cancel.is_cancelled() && summary.movie.is_none() && setup.output.movie != Movie::None {
-            summary.outcome = Outcome::Cancelled;
-        }
+        finish(&outputs, every, folder, &mut summary, observer, cancel)?;
     }
     summary.seconds = start.elapsed().as_secs_f64();
     summary.peak_memory = super::peak_memory();
     Ok(summary)
+}
+
+fn tell(news: Vec<Written>, observer: &mut dyn Observer) {
+    for Written { frame, path } in news {
+        observer.event(&Event::Frame { frame, path: &path });
+    }
 }
 
 fn volume_path(run: &Path, frame: u64) -> PathBuf {
@@ -103,9 +112,15 @@ fn same_physics(setup: &Setup, run: &Path, assets: &Assets) -> Result<(), RunErr
     }
 }
 
-fn draw(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -> Result<Frame, RunError> {
+fn draw<'a>(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -> Result<Shot<'a>, RunError> {
     let path = volume_path(run, number);
-    let grids = read_vdb(&path)?.grids;
+    let file = read_vdb(&path)?;
+    let mut grids = file.grids;
+    if file.metadata.get(UP).is_some_and(|up| up.to_string() == Up::Z.word()) {
+        for grid in &mut grids {
+            grid.values = std::mem::replace(&mut grid.values, VdbValues::Scalar(Volume::default())).y_up();
+        }
+    }
     let take = |name: &str| -> Result<Volume, RunError> {
         let missing = || RunError::NoField { path: path.clone(), name: name.to_owned() };
         let found = grids.iter().position(|grid| grid.name == name).ok_or_else(missing)?;
@@ -130,9 +145,21 @@ fn draw(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -> Re
     if let (true, Some(hot)) = (setup.output.passes.contains(&Pass::Temperature), setup.heat()) {
         volumes.temperature = Some(take(&setup.substances[hot].name)?);
     }
+    same_cells(&mut volumes);
     let shot = painter.shoot(&volumes, time, number)?;
     let passes = PassPainter::new(setup).film(painter, &volumes, &shot, time, number)?;
-    let (pixels, exr) = finish(setup, Picture::Film(shot), time);
-    let fps = setup.time.fps;
-    Ok(Frame { number, pixels, exr, passes, volumes: Vec::new(), half: true, time, fps, fields: Vec::new() })
+    Ok(Shot::new(setup, number, time, None, Picture::Film(shot), passes))
+}
+
+/// Rays want all volumes to have the same cells; temperature is written without the finer ones of a texture.
+fn same_cells(volumes: &mut Volumes) {
+    let Volumes { substances, heat, temperature, .. } = volumes;
+    let all = || substances.iter().chain(&*heat).map(|volume| volume.spacing);
+    let finest = all().fold(f64::INFINITY, f64::min);
+    for volume in substances.iter_mut().chain(heat).chain(temperature) {
+        let refine = (volume.spacing / finest).round();
+        if refine > 1.0 {
+            *volume = refined(volume, refine as usize, None);
+        }
+    }
 }

@@ -283,10 +283,6 @@ impl From<PainterError> for RunError {
 }
 
 impl RunError {
-    pub(super) fn remove(path: &Path, source: std::io::Error) -> Self {
-        IoError::File { path: path.to_owned(), action: "remove", source }.into()
-    }
-
     /// What the user can do about it, where that is known.
     pub fn advice(&self) -> Option<String> {
         let text = match self {
@@ -316,7 +312,7 @@ impl RunError {
             RunError::Movie(MovieError::NoFfmpeg) => "for example --set output.movie=gif",
             RunError::Movie(_) => "all frames are on disk; running the same command again only makes the movie",
             RunError::Io(e) | RunError::Folder(FolderError::Io(e)) if e.is_full_disk() => {
-                "free some space and run the same command again: it goes on where it stopped"
+                "free some space and run the same command again to resume"
             }
             _ => return None,
         };

@@ -4,19 +4,18 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use squall_core::ledger::Account;
-use squall_core::{StateVisitor, StepReport, Volume};
-use squall_io::{Checkpoint, OutputFolder, Position, SceneHash, VdbValues, checkpoint};
-use squall_render::film;
+use squall_core::{StateVisitor, StepReport};
+use squall_io::{Checkpoint, OutputFolder, Position, SceneHash, checkpoint};
 
 use super::log::Log;
-use super::passes::Sidecar;
+use super::range::Found;
 use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
-use super::writer::{Failed, Frame, Pixels, Writer, tell};
-use super::{CancelToken, RunOptions, STEPS, TARGETS, TIMINGS, budget};
+use super::writer::{Failed, Frame, Writer, Written};
+use super::{CancelToken, LOGS, RunOptions, STEPS, TARGETS, TIMINGS, budget};
 use crate::driver::{Driver, Step};
-use crate::picture::{Painter, Picture, exposure, read_field, tone};
+use crate::output::{Outputs, Shot};
+use crate::picture::Painter;
 use crate::setup::Setup;
-use crate::texture::Detail;
 
 /// Seconds between savings of the log, apart from checkpoints.
 const LOG_SECONDS: f64 = 5.0;
@@ -26,11 +25,12 @@ pub(super) struct Simulator<'a> {
     strict: bool,
     told_of_pressure: bool,
     told_of_viscosity: bool,
+    /// Whether it was told that 16 bits are too few.
+    saturated: bool,
     hash: SceneHash,
     driver: Driver,
     painter: Painter,
-    /// For volumes.
-    detail: Option<Detail>,
+    outputs: Outputs,
     totals: Totals,
     /// The last finished frame.
     frame: u64,
@@ -39,6 +39,7 @@ pub(super) struct Simulator<'a> {
     timings: Log,
     /// What the model measures of itself: for smoke with targets, how well they are met.
     targets: Option<Log>,
+    folder: PathBuf,
     checkpoint_path: PathBuf,
     saved: Instant,
     logged: Instant,
@@ -74,7 +75,9 @@ impl<'a> Simulator<'a> {
         setup: &'a Setup,
         options: &RunOptions,
         folder: OutputFolder,
+        outputs: Outputs,
         checkpoint: Option<Checkpoint>,
+        range: Found,
     ) -> Result<Self, RunError> {
         let mut driver = Driver::new(setup)?;
         driver.keep_copies(budget::has_room_for_a_copy(setup, options));
@@ -83,6 +86,9 @@ impl<'a> Simulator<'a> {
         let resumed = checkpoint.is_some();
         if let Some(checkpoint) = checkpoint {
             checkpoint.restore(|v| visit(v, &mut driver, &mut painter, &mut totals))?;
+        }
+        if let Found::Range(range) = range {
+            painter.fix_range(range);
         }
         let (frame, made) = (driver.frame(), driver.steps());
         let steps = Log::open(folder.path().join(STEPS), &steps_header(driver.substances()), resumed.then_some(made))?;
@@ -99,14 +105,16 @@ impl<'a> Simulator<'a> {
             strict: options.strict,
             told_of_pressure: false,
             told_of_viscosity: false,
+            saturated: false,
             hash: setup.hash().into(),
             driver,
             painter,
-            detail: if setup.output.vdb.as_ref().is_some_and(|vdb| vdb.detail) { Detail::new(setup) } else { None },
+            outputs,
             totals,
             frame,
+            folder: folder.path().to_owned(),
             checkpoint_path: folder.checkpoint_path(),
-            writer: Writer::new(folder, Sidecar::new(setup)),
+            writer: Writer::new(folder),
             steps,
             timings,
             targets,
@@ -128,6 +136,9 @@ impl<'a> Simulator<'a> {
                 observer.event(&Event::Preparing(preparation));
             }
             let Some(step) = self.driver.step_unless(cancel)? else { return Err(Stop::Cancelled) };
+            if let Some(preparation) = self.driver.preparation() {
+                self.painter.look_ahead(self.driver.simulation(), preparation.done);
+            }
             self.note(&step, observer)?;
             if step.reached {
                 self.show(self.driver.frame(), observer)?;
@@ -183,6 +194,16 @@ impl<'a> Simulator<'a> {
         Ok(())
     }
 
+    /// Whether files of 16 bits cannot hold all values: they hold the largest number instead.
+    fn saturates(&self, shot: &Shot<'_>) -> bool {
+        const LARGEST_HALF: f32 = 65504.0;
+        let output = &self.setup.output;
+        let in_volumes = output.vdb.as_ref().is_some_and(|vdb| vdb.half)
+            && self.totals.masses.iter().flat_map(|m| m.range).any(|v| v.abs() > f64::from(LARGEST_HALF));
+        let light = shot.film.as_ref().filter(|_| output.exr);
+        in_volumes || light.is_some_and(|film| film.rgba.as_flattened().iter().any(|v| v.abs() > LARGEST_HALF))
+    }
+
     /// Draws the present state as a frame and hands it to the writer.
     fn show(&mut self, number: u64, observer: &mut dyn Observer) -> Result<(), Stop> {
         let time = self.driver.time();
@@ -190,49 +211,26 @@ impl<'a> Simulator<'a> {
             let figures = self.driver.simulation_mut().figures().into_iter().map(|figure| figure.value);
             log.row(number, std::iter::once(time).chain(figures));
         }
-        let picture = self.painter.draw(self.driver.simulation(), time, number)?;
-        let passes = self.painter.draw_passes(self.driver.simulation(), time, number, &picture)?;
-        let (pixels, exr) = finish(self.setup, picture, time);
-        observer.event(&Event::Picture { frame: number, image: pixels.image() });
-        let mut fields = Vec::with_capacity(self.setup.output.fields.len());
-        for name in &self.setup.output.fields {
-            let Some(field) = read_field(self.driver.simulation(), name) else { continue };
-            // NumPy's last axis is the fastest.
-            let mut shape: Vec<usize> = self.driver.simulation().cells().iter().rev().copied().collect();
-            if field.components > 1 {
-                shape.push(field.components);
-            }
-            fields.push((name.clone(), shape, field.values));
+        let sim = self.driver.simulation();
+        let picture = self.painter.draw(sim, time, number)?;
+        let passes = self.painter.draw_passes(sim, time, number, &picture)?;
+        let shot = Shot::new(self.setup, number, time, Some(sim), picture, passes);
+        observer.event(&Event::Picture { frame: number, image: shot.pixels.image() });
+        if !self.saturated && self.saturates(&shot) {
+            self.saturated = true;
+            observer.event(&Event::Notice(format!(
+                "frame {number} has values above 65504, the largest number of 16 bits: they are written as that; \
+                 output.vdb = {{ half = false }} keeps them in volumes"
+            )));
         }
-        let volumes = self.volumes();
-        let half = self.setup.output.vdb.as_ref().is_some_and(|vdb| vdb.half);
-        let fps = self.setup.time.fps;
-        self.writer.send(Frame { number, pixels, exr, passes, volumes, half, time, fps, fields })?;
+        let (jobs, files) = (self.outputs.capture(&shot)?, self.outputs.files(number));
+        self.writer.send(Frame { number, files, jobs })?;
         self.frame = number;
         tell(self.writer.news(), observer);
         if self.logged.elapsed().as_secs_f64() >= LOG_SECONDS {
             self.save_logs()?;
         }
         Ok(())
-    }
-
-    /// The volumes that are written, where they are now.
-    fn volumes(&self) -> Vec<(String, VdbValues<Volume>)> {
-        let component = |name: &str, a: usize| {
-            let mut out = Volume::default();
-            self.driver.simulation().volume(name, a, &mut out).then_some(out)
-        };
-        let displacements = self.detail.as_ref().map(|detail| detail.displacements(self.driver.simulation()));
-        let substance = |name: &str| self.setup.substances.iter().any(|s| s.name == name);
-        let names = self.setup.output.vdb.iter().flat_map(|vdb| &vdb.fields);
-        let values = |name: &String| match name.as_str() {
-            "velocity" => Some(VdbValues::Vector([component(name, 0)?, component(name, 1)?, component(name, 2)?])),
-            _ => component(name, 0).map(|volume| match (&self.detail, &displacements) {
-                (Some(detail), Some(d)) if substance(name) => VdbValues::Scalar(detail.apply(name, &volume, d)),
-                _ => VdbValues::Scalar(volume),
-            }),
-        };
-        names.filter_map(|name| Some((name.clone(), values(name)?))).collect()
     }
 
     fn save_logs(&mut self) -> Result<(), Stop> {
@@ -249,6 +247,11 @@ impl<'a> Simulator<'a> {
     fn save(&mut self, observer: &mut dyn Observer) -> Result<(), Stop> {
         tell(self.writer.flush()?, observer);
         self.save_logs()?;
+        if self.frame >= u64::from(!self.setup.time.include_start) {
+            self.outputs.update(&self.folder, self.frame)?;
+        }
+        // A checkpoint must not survive what it rests on.
+        self.writer.sync(LOGS.map(str::to_owned).into_iter().chain(self.outputs.single()).collect())?;
         if self.setup.output.checkpoint_seconds > 0.0 {
             let position = Position { frame: self.frame, step: self.driver.steps() };
             let Self { driver, painter, totals, .. } = self;
@@ -315,21 +318,10 @@ fn steps_row(step: &Step) -> impl Iterator<Item = f64> {
     flow.into_iter().chain(r.mass.iter().copied()).chain(accounts)
 }
 
-/// A picture as the scene wants it written.
-pub(super) fn finish(setup: &Setup, picture: Picture, time: f64) -> (Pixels, Option<film::Frame>) {
-    let frame = match picture {
-        Picture::Screen(image) if setup.picture.transparent => return (Pixels::Transparent(image), None),
-        Picture::Screen(image) => return (Pixels::Opaque(image), None),
-        Picture::Film(frame) => frame,
-    };
-    let tone = tone(exposure(&setup.picture, time));
-    let transparent = setup.film.as_ref().is_some_and(|film| film.render.transparent);
-    let pixels = match (setup.output.bits, transparent) {
-        (16, _) => Pixels::Deep(frame.to_image(&tone), frame.to_rgba16(&tone)),
-        (_, true) => Pixels::Transparent(frame.to_image(&tone)),
-        (_, false) => Pixels::Opaque(frame.to_image(&tone)),
-    };
-    (pixels, setup.output.exr.then_some(frame))
+fn tell(news: Vec<Written>, observer: &mut dyn Observer) {
+    for Written { frame, path } in news {
+        observer.event(&Event::Frame { frame, path: &path });
+    }
 }
 
 /// Everything that the rest of the run depends on, always in the same order.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::choices::Quality;
+use super::choices::{Quality, Up};
 use super::key::Range::{Above, AtLeast, Within};
 use super::kind::{Kind, OneOrMany, Reader};
 use super::table::table;
@@ -141,6 +141,10 @@ table! {
         half: bool [] (true),
         /// Whether substances have the detail of the texture, at its resolution.
         detail: bool [] (none "true if there is a `[texture]`"),
+        /// Which axis is up: `"z"` turns volumes for programs with z up. See [Blender](blender.md) and [Houdini](houdini.md).
+        up: Up [] (Up::Y),
+        /// Whether velocity and pressure are written only where there is smoke, and two cells around. Less than a two-thousandth of the most that is emitted is left out everywhere.
+        mask: bool [] (true),
     }
 }
 

@@ -436,6 +436,8 @@ table! {
         opacity: Animated [AtLeast(0.0)] (Animated::constant(1.0)),
         /// Values are raised to 1/gamma before they are coloured: above 1 lifts faint smoke.
         gamma: Animated [Within(0.1, 10.0)] (Animated::constant(1.0)),
+        /// Without a `range`: one range for all frames, found by simulating once without pictures. Loops always have one.
+        steady: bool [] (false),
         /// 2D pictures without background: how much a value reaches of the range is its opacity. In 3D see `[render]`.
         transparent: bool [] (false),
         /// Where a 3D scene without a camera is seen from.

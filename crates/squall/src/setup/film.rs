@@ -1,6 +1,6 @@
 //! How 3D pictures are taken.
 
-use super::{ColorMap, Curve};
+use super::{ColorMap, Curve, Up};
 pub use crate::scene::choices::Quality;
 pub use crate::scene::{AmbientValues as Ambient, GroundValues as Ground};
 
@@ -156,4 +156,8 @@ pub struct Vdb {
     pub half: bool,
     /// Whether substances have the detail of the texture.
     pub detail: bool,
+    /// Which axis is up.
+    pub up: Up,
+    /// Whether velocity and pressure are written only where there is smoke.
+    pub mask: bool,
 }

@@ -380,6 +380,8 @@ pub struct Picture {
     pub opacity: Curve,
     /// Values are raised to `1 / gamma` before they are coloured.
     pub gamma: Curve,
+    /// Whether all frames have one range; what it is, is found by a simulation without pictures before the first frame.
+    pub steady: bool,
     /// Whether 2D pictures have no background.
     pub transparent: bool,
     /// Where a 3D scene is seen from.
@@ -435,11 +437,20 @@ impl Setup {
         for (_, file) in self.files.iter().filter(|(to, _)| *to <= matters) {
             text += &format!("# {:?} holds {:016x}\n", file.name, file.fingerprint);
         }
+        if self.picture.steady && matters == Matters::Look {
+            // The range is that of all frames: a longer run has another.
+            text += &format!("# one range over {} frames\n", self.time.frames);
+        }
         if let (Some(looped), true) = (&self.time.looped, matters < Matters::Run) {
             // Frames before a loop are a part of the simulation.
             text += &format!("# a loop after {} frames\n", looped.start);
         }
         text
+    }
+
+    /// The largest value of a substance that the scene puts anywhere, as far as it says; 0 if it does not.
+    pub fn largest_emitted(&self, substance: usize) -> f64 {
+        resolve::largest_emitted(substance, &self.substances, &self.sources, self.time.duration())
     }
 
     /// The same setup without a movie at the end.

@@ -2,6 +2,8 @@
 
 use squall_core::layout::tile_width;
 
+pub(super) use picture::largest_emitted;
+
 use super::*;
 use crate::assets::Assets;
 use crate::diagnostic::{Problem, Problems, SceneError, Span, Spanned, did_you_mean, nearest, typed};

@@ -61,7 +61,7 @@ impl Drop for Book {
 }
 
 #[test]
-fn every_frame_is_in_its_place_and_its_border_repeats_its_edge() {
+fn every_frame_is_in_its_place_and_the_border_of_a_scene_that_tiles_goes_on_at_the_opposite_edge() {
     let book = Book::new("places", &["flipbook.alpha=\"premultiplied\"", "flipbook.mips=2"]);
     let layout = book.packed.layout;
     assert_eq!((layout.columns, layout.rows, layout.padding, layout.frame), (4, 3, 4, [20, 20]));
@@ -90,10 +90,10 @@ fn every_frame_is_in_its_place_and_its_border_repeats_its_edge() {
         }
         for i in 0..20 {
             for d in 1..=4 {
-                assert_eq!(at(left + i, top - d), at(left + i, top));
-                assert_eq!(at(left + i, top + 19 + d), at(left + i, top + 19));
-                assert_eq!(at(left - d, top + i), at(left, top + i));
-                assert_eq!(at(left + 19 + d, top + i), at(left + 19, top + i));
+                assert_eq!(at(left + i, top - d), at(left + i, top + 20 - d));
+                assert_eq!(at(left + i, top + 19 + d), at(left + i, top + d - 1));
+                assert_eq!(at(left - d, top + i), at(left + 20 - d, top + i));
+                assert_eq!(at(left + 19 + d, top + i), at(left + d - 1, top + i));
             }
         }
     }
@@ -158,7 +158,7 @@ fn textures_with_sides_of_powers_of_two_are_exact_and_packing_again_changes_noth
         let texture = read_png(book.out.join(format!("dye_{name}.png"))).unwrap();
         assert!(texture.width.is_power_of_two() && texture.height.is_power_of_two(), "{name}");
     }
-    let normal = read_exr(book.out.join("frames/normal_0001.exr")).unwrap().rgba;
+    let normal = read_exr(book.out.join("frames/frame_0001.exr"), "Normal").unwrap().unwrap().pixels;
     assert!(normal.iter().all(|[x, y, z, _]| ((x * x + y * y + z * z).sqrt() - 1.0).abs() < 2e-3));
     let files: Vec<Vec<u8>> = book.packed.files.iter().map(|path| std::fs::read(path).unwrap()).collect();
     let (mut quiet, cancel) = (|_: &Event<'_>| {}, CancelToken::default());
@@ -189,7 +189,7 @@ fn a_run_without_the_passes_is_refused_and_a_cancelled_pack_says_so() {
     let mut quiet = |_: &Event<'_>| {};
     let frames = book.out.join("frames");
     let error = pack(&setup, "dye", &frames, &book.out, &mut quiet, &CancelToken::default()).unwrap_err();
-    assert!(error.to_string().contains("motion_0001.exr") && error.advice().unwrap().contains("output.passes"));
+    assert!(error.to_string().contains("frame_0001.exr") && error.advice().unwrap().contains("output.passes"));
     setup.picture.transparent = false;
     let error = pack(&setup, "dye", &frames, &book.out, &mut quiet, &CancelToken::default()).unwrap_err();
     assert!(error.to_string().contains("background") && error.advice().unwrap().contains("--opaque"));

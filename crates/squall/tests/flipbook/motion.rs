@@ -77,7 +77,7 @@ fn shots(text: &str, last: u32) -> ([Shot; 4], Shot) {
 fn fitted(shots: &[Shot; 4], k: usize) -> Shot {
     let Shot { width, pixels, motion } = &shots[k];
     let mut down: Vec<[f32; 2]> = motion.iter().map(|[u, v, ..]| [*u, -v]).collect();
-    fit(&mut down, *width, pixels, Some(&shots[k + 1].pixels), Some(&shots[k - 1].pixels));
+    fit(&mut down, *width, [false; 2], pixels, Some(&shots[k + 1].pixels), Some(&shots[k - 1].pixels));
     let motion = down.iter().zip(motion).map(|([u, v], m)| [*u, -v, m[2], m[3]]).collect();
     Shot { width: *width, pixels: pixels.clone(), motion }
 }

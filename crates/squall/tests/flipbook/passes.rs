@@ -1,6 +1,6 @@
 //! Passes as files: what tiles, what a scene cannot have, what resuming keeps.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use squall::run::{CancelToken, RunOptions};
 use squall::{Event, Scene, run};
@@ -46,13 +46,18 @@ fn write(text: &str, name: &str) -> PathBuf {
     out
 }
 
+/// A pass of the second frame.
+fn layer(folder: &Path, name: &str) -> Vec<[f32; 4]> {
+    read_exr(folder.join("frame_0002.exr"), name).unwrap().unwrap().pixels
+}
+
 #[test]
 fn maps_of_a_periodic_box_go_on_from_edge_to_edge() {
     // The same flow, moved by a quarter of the box: what was inside lies at the edge, and the maps must not notice.
     let (here, there) = (write(&periodic(0), "tile-a"), write(&periodic(8), "tile-b"));
     let (width, height) = (96usize, 48usize);
-    for name in ["motion", "normal", "height", "flow"] {
-        let read = |folder: &PathBuf| read_exr(folder.join(format!("{name}_0002.exr"))).unwrap().rgba;
+    for name in ["Motion", "Normal", "Height", "Flow", "Opacity"] {
+        let read = |folder: &PathBuf| layer(folder, name);
         let (a, b) = (read(&here), read(&there));
         let most = a.iter().flatten().fold(0.0f32, |most, v| most.max(v.abs()));
         for i in 0..width * height {
@@ -73,7 +78,7 @@ fn a_flow_map_decodes_to_the_velocity_with_the_scale_of_its_sidecar() {
     let sidecar: serde_json::Value = serde_json::from_slice(&std::fs::read(out.join("passes.json")).unwrap()).unwrap();
     let scales = sidecar.pointer("/passes/flow/png/scales").unwrap().as_array().unwrap();
     let scale = scales.last().unwrap()["scale"].as_f64().unwrap() as f32;
-    let exact = read_exr(out.join("flow_0002.exr")).unwrap().rgba;
+    let exact = layer(&out, "Flow");
     let (_, _, map) = read_png16(out.join("flow_0002.png")).unwrap();
     for (exact, coded) in exact.iter().zip(map.as_chunks::<4>().0) {
         for c in 0..2 {
@@ -82,7 +87,7 @@ fn a_flow_map_decodes_to_the_velocity_with_the_scale_of_its_sidecar() {
             assert!((v - exact[c]).abs() < 1e-3 * scale, "{v} {}", exact[c]);
         }
     }
-    let heights = read_exr(out.join("height_0002.exr")).unwrap().rgba;
+    let heights = layer(&out, "Height");
     let (_, _, map) = read_png16(out.join("height_0002.png")).unwrap();
     assert!(heights.iter().zip(map.as_chunks::<4>().0).all(|(h, m)| (h[0] - f32::from(m[0]) / 65535.0).abs() < 1e-3));
     std::fs::remove_dir_all(out).unwrap();

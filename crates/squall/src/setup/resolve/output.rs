@@ -97,6 +97,7 @@ impl Resolver<'_> {
                 .error(*span, "`output.vdb.detail` without a texture", "detail of what?")
                 .help("add [texture], for example with noise = {}");
         }
-        Some(Vdb { fields, half: *table.half(), detail: fill(&mut table.detail, || textured) && textured })
+        let detail = fill(&mut table.detail, || textured) && textured;
+        Some(Vdb { fields, half: *table.half(), detail, up: *table.up(), mask: *table.mask() })
     }
 }

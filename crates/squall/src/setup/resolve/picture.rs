@@ -30,6 +30,7 @@ impl Resolver<'_> {
             relief: p.relief().plain(),
             exposure: p.exposure().plain(),
             opacity: p.opacity().plain(),
+            steady: *p.steady(),
             transparent: self.transparent(&p.transparent),
             gamma: p.gamma().plain(),
             view: p.view().plain(),
@@ -195,7 +196,12 @@ fn natural_range(show: &Show, substances: &[Substance], sources: &[Source], dura
 }
 
 /// The largest value that the scene puts anywhere, as far as it says; 0 if it does not.
-pub(super) fn largest_emitted(index: usize, substances: &[Substance], sources: &[Source], duration: f64) -> f64 {
+pub(in crate::setup) fn largest_emitted(
+    index: usize,
+    substances: &[Substance],
+    sources: &[Source],
+    duration: f64,
+) -> f64 {
     let mut largest: f64 = 0.0;
     if let Formula::Number(value) = substances[index].initial {
         largest = largest.max(value);
