@@ -65,7 +65,7 @@ impl Scene {
         let mut problems = Problems::new(&sources);
         let mut file = None;
         if too_big {
-            let message = format!("{name} has {} bytes; a scene has at most {MAX_BYTES}", text.len());
+            let message = format!("the file has {} bytes; a scene has at most {MAX_BYTES}", text.len());
             problems.error(None, message, "").help("is this really a scene file?");
         } else if let Some(mut root) = tree::parse(text, main, &mut problems) {
             for (number, text) in numbers.into_iter().zip(overrides) {
