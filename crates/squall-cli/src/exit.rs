@@ -112,6 +112,7 @@ impl From<RunError> for Failure {
             }
             // The wrong folder was named, or `--overwrite` forgotten.
             RunError::Folder(_) | RunError::NoVolumes { .. } | RunError::OtherPhysics { .. } => Code::Usage,
+            RunError::OverItself { .. } | RunError::NoFrames { .. } => Code::Usage,
             RunError::Build(BuildError::Mesh { .. } | BuildError::Target(_)) | RunError::NoField { .. } => Code::Input,
             RunError::Checkpoint(_) | RunError::Picture(_) => Code::Input,
             RunError::Busy { .. } | RunError::MissingFrame { .. } | RunError::Movie(_) => Code::Io,

@@ -25,7 +25,7 @@ pub fn start_logging(voice: Voice) {
         _ => tracing::Level::DEBUG,
     };
     tracing_subscriber::fmt()
-        .with_writer(io::stderr)
+        .with_writer(|| Patient)
         .with_max_level(level)
         .with_ansi(colors())
         .with_target(false)
@@ -33,12 +33,27 @@ pub fn start_logging(voice: Voice) {
         .init();
 }
 
+/// The standard error stream; whether anybody can hear is not the run's concern.
+struct Patient;
+
+impl Write for Patient {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let _ = io::stderr().write_all(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A number of bytes for people.
 pub fn bytes(n: u64) -> String {
     match n as f64 {
         n if n >= 1e9 => format!("{:.1} GB", n / 1e9),
         n if n >= 1e6 => format!("{:.0} MB", n / 1e6),
-        n => format!("{:.0} kB", n / 1e3),
+        n if n >= 1e3 => format!("{:.0} kB", n / 1e3),
+        n => format!("{n} bytes"),
     }
 }
 

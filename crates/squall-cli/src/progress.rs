@@ -8,6 +8,7 @@ use squall::{Event, Observer, Preparation, Trouble};
 use squall_core::ledger::{Account, Finding, Ledger};
 
 use crate::Voice;
+use crate::exit::{Code, Failure};
 use crate::output::seconds;
 
 /// Seconds between lines where there is no bar.
@@ -37,6 +38,12 @@ pub struct Progress {
     cells: u64,
     /// Whether time so far went into what precedes the first frame.
     prepared: bool,
+    /// When the present frame began, and mean seconds of the frames before it, pictures included.
+    frame_begun: Instant,
+    per_frame: f64,
+    fps: f64,
+    /// Why the standard output cannot be written to.
+    broken: Option<std::io::Error>,
 }
 
 impl Progress {
@@ -52,7 +59,53 @@ impl Progress {
             }
             _ => Form::Lines { next: Instant::now() + Duration::from_secs_f64(LINE_SECONDS) },
         };
-        Self { form, last: 0, frame_steps: 0, begun: Instant::now(), first: 0.0, pace: 0.0, cells: 0, prepared: false }
+        let now = Instant::now();
+        Self {
+            form,
+            last: 0,
+            frame_steps: 0,
+            begun: now,
+            first: 0.0,
+            pace: 0.0,
+            cells: 0,
+            prepared: false,
+            frame_begun: now,
+            per_frame: 0.0,
+            fps: 0.0,
+            broken: None,
+        }
+    }
+
+    /// Knows when frames are shown.
+    pub fn with_fps(mut self, fps: f64) -> Self {
+        self.fps = fps;
+        self
+    }
+
+    /// An error if somebody was to be told what could not be written.
+    pub fn check(&mut self) -> Result<(), Failure> {
+        match self.broken.take() {
+            Some(e) => Err(Failure::new(Code::Io, format!("cannot write to the standard output: {e}"), None)),
+            None => Ok(()),
+        }
+    }
+
+    /// Seconds left, from where the run is, in frames.
+    fn left(&self, at: f64) -> f64 {
+        if self.per_frame > 0.0 {
+            // Frames take as long as those before: steps and pictures.
+            let whole = self.per_frame * (self.last as f64 - at.floor());
+            return (whole - self.frame_begun.elapsed().as_secs_f64()).max(0.0);
+        }
+        let share = (at - self.first) / (self.last as f64 - self.first).max(1e-9);
+        self.begun.elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-9)
+    }
+
+    /// A frame is drawn.
+    fn frame_is_drawn(&mut self) {
+        let spent = self.frame_begun.elapsed().as_secs_f64();
+        self.per_frame = if self.per_frame == 0.0 { spent } else { 0.8 * self.per_frame + 0.2 * spent };
+        self.frame_begun = Instant::now();
     }
 
     /// Removes the bar.
@@ -64,8 +117,7 @@ impl Progress {
 
     /// How far the run is: for the bar and for lines.
     fn status(&self, frame: u64, at: f64) -> String {
-        let share = (at - self.first) / (self.last as f64 - self.first).max(1e-9);
-        let left = self.begun.elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-9);
+        let left = self.left(at);
         let steps = match self.frame_steps {
             0 => String::new(),
             n => format!(", sub-step {n}, {} per step of {} cells", seconds(self.pace), count(self.cells)),
@@ -75,7 +127,7 @@ impl Progress {
 
     fn step(&mut self, frame: u64, progress: f64, spent: f64, cells: u64) {
         if std::mem::take(&mut self.prepared) {
-            self.begun = Instant::now();
+            (self.begun, self.frame_begun) = (Instant::now(), Instant::now());
         }
         self.frame_steps += 1;
         self.pace = if self.pace == 0.0 { spent } else { 0.9 * self.pace + 0.1 * spent };
@@ -120,19 +172,27 @@ impl Progress {
 impl Observer for Progress {
     fn event(&mut self, event: &Event<'_>) {
         if let Form::Json { every_step } = self.form
-            && let Some(line) = json(event, self.last, every_step)
+            && let Some(mut line) = json(event, self.last, every_step)
         {
-            json_line(line);
+            if let Event::Frame { frame, .. } = event {
+                line["time"] = (*frame as f64 / self.fps.max(1e-9)).into();
+                line["seconds_left"] = self.left(*frame as f64).into();
+            }
+            if let Err(e) = write_line(&line) {
+                // A reader that has seen enough is no error.
+                self.broken = Some(e).filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe).or(self.broken.take());
+            }
         }
         match event {
             Event::Started { first, last, resumed_from } => {
                 (self.last, self.first, self.begun) = (*last, (*first - 1) as f64, Instant::now());
+                self.frame_begun = self.begun;
                 if let Form::Bar(bar) = &self.form {
                     bar.set_length((PARTS * *last as f64) as u64);
                     bar.set_position((PARTS * self.first) as u64);
                 }
                 if let (Some(frame), Form::Bar(_) | Form::Lines { .. }) = (resumed_from, &self.form) {
-                    eprintln!("Going on after frame {frame}.");
+                    eprintln!("Resuming after frame {frame}.");
                 }
             }
             Event::Preparing(preparation) => self.prepare(preparation),
@@ -146,6 +206,7 @@ impl Observer for Progress {
                     self.advance(*frame, *frame as f64);
                 }
                 self.frame_steps = 0;
+                self.frame_is_drawn();
             }
             Event::Frame { frame, path } => tracing::info!(frame, path = %path.display(), "written"),
             Event::Checkpoint { frame, step } => tracing::info!(frame, step, "checkpoint"),
@@ -237,6 +298,10 @@ pub fn entries(values: [f64; 7]) -> serde_json::Map<String, serde_json::Value> {
 
 /// Writes a line to the standard output. If nobody reads it any more, the run goes on all the same.
 pub fn json_line(value: serde_json::Value) {
+    let _ = write_line(&value);
+}
+
+fn write_line(value: &serde_json::Value) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{value}").and_then(|()| out.flush());
+    writeln!(out, "{value}").and_then(|()| out.flush())
 }

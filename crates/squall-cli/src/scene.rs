@@ -28,6 +28,9 @@ pub struct SceneArgs {
     /// Folder of the meshes that the scene names [default: the folder of the scene]
     #[arg(long, value_name = "DIR", help_heading = "Changes to the scene")]
     asset_root: Option<PathBuf>,
+    /// A quick look: half the cells along each axis, small pictures of preview quality, no volumes
+    #[arg(long, conflicts_with = "scale", help_heading = "Changes to the scene")]
+    pub preview: bool,
 }
 
 fn parse_scale(text: &str) -> Result<f64, String> {
@@ -41,7 +44,12 @@ pub struct Loaded {
     pub setup: Setup,
     /// The files that it may name.
     pub assets: Assets,
+    /// What tells it apart from other scenes of its name, even if it is edited.
+    pub origin: String,
 }
+
+/// The scale of a preview, and its largest width in pixels.
+const PREVIEW: (f64, u32) = (0.5, 320);
 
 impl SceneArgs {
     /// Reads the scene; tells its warnings.
@@ -57,6 +65,12 @@ impl SceneArgs {
         }
         let mut changes = [more, &self.set].concat();
         changes.extend(self.frames.map(|n| format!("time.frames={n}")));
+        if self.preview {
+            let (setup, _) = found.setup(&changes)?;
+            changes.extend(preview(&setup));
+            found.name += "_preview";
+            return found.load(&changes, Some(PREVIEW.0), voice);
+        }
         found.load(&changes, self.scale, voice)
     }
 
@@ -72,8 +86,25 @@ impl SceneArgs {
         words.extend(self.frames.iter().flat_map(|n| ["--frames".to_owned(), n.to_string()]));
         words.extend(self.asset_root.iter().flat_map(|d| ["--asset-root".to_owned(), d.display().to_string()]));
         words.extend(self.scale.iter().flat_map(|f| ["--scale".to_owned(), f.to_string()]));
+        words.extend(self.preview.then(|| "--preview".to_owned()));
         words
     }
+}
+
+/// What a preview changes besides the cells.
+fn preview(setup: &Setup) -> Vec<String> {
+    let width = setup.output.width.min(PREVIEW.1);
+    let mut changes = vec![format!("output.width={width}")];
+    if let Some(film) = &setup.film {
+        let height = f64::from(setup.output.height) * f64::from(width) / f64::from(setup.output.width);
+        changes.push(format!("output.height={}", height.round().max(1.0)));
+        changes.extend(["render.quality=\"preview\"".to_owned(), "render.samples=1".to_owned()]);
+        debug_assert!(film.render.samples > 0);
+    }
+    if setup.output.vdb.is_some() {
+        changes.push("output.vdb=false".to_owned());
+    }
+    changes
 }
 
 /// A scene before it is read.
@@ -84,6 +115,14 @@ pub struct Found {
     pub text: String,
     /// The files that it may name.
     pub assets: Assets,
+    /// What tells it apart from other scenes of its name, even if it is edited.
+    pub origin: String,
+}
+
+/// A fingerprint of where a scene is: the same however it is edited.
+fn origin_of(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    format!("{:016x}", squall::assets::fingerprint(whole.as_os_str().as_encoded_bytes()))
 }
 
 impl Found {
@@ -109,7 +148,7 @@ impl Found {
                 eprintln!("{:?}", miette::Report::new(warning));
             }
         }
-        Ok(Loaded { name: self.name, setup, assets: self.assets })
+        Ok(Loaded { name: self.name, setup, assets: self.assets, origin: self.origin })
     }
 
     /// Reads it with changes.
@@ -126,16 +165,19 @@ fn find(scene: &str) -> Result<Found, Failure> {
     if path.is_file() {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let assets = Assets::folder(folder);
-        return Ok(Found { name: stem(path), file: scene.to_owned(), text: read(path)?, assets });
+        let origin = origin_of(path);
+        return Ok(Found { name: stem(path), file: scene.to_owned(), text: read(path)?, assets, origin });
     }
     if let Some(found) = gallery::find(scene) {
         let (name, file) = (found.name.to_owned(), format!("{scene} (gallery)"));
-        return Ok(Found { name, file, text: found.text.to_owned(), assets: gallery::assets() });
+        let origin = format!("gallery:{}", found.name);
+        return Ok(Found { name, file, text: found.text.to_owned(), assets: gallery::assets(), origin });
     }
     let inside = path.join("scene.toml");
     if inside.is_file() {
         let (file, text) = (inside.display().to_string(), read(&inside)?);
-        return Ok(Found { name: stem(path), file, text, assets: Assets::folder(path) });
+        let origin = origin_of(&inside);
+        return Ok(Found { name: stem(path), file, text, assets: Assets::folder(path), origin });
     }
     let help = match (path.is_dir(), gallery::nearest(scene)) {
         (true, _) => "it is a folder: name the scene file in it".to_owned(),

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 /// What is done with a folder that already holds output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// Go on with the output of the same scene; refuse another scene's.
+    /// Resume the same scene; begin again if it was edited; refuse another scene's output.
     Resume,
-    /// Begin again with the same scene; refuse another scene's.
+    /// Begin again with the same scene, edited or not; refuse another scene's output.
     Restart,
-    /// Begin again whatever the folder holds.
+    /// Begin again, whichever scene's output the folder holds. Files that Squall did not write are refused all the same.
     Overwrite,
 }
 
@@ -28,6 +28,9 @@ pub struct Manifest {
     pub scene: String,
     /// The scene's hash, in hexadecimal.
     pub scene_hash: String,
+    /// What tells the scene apart from others of its name, even if it is edited.
+    #[serde(default)]
+    pub origin: Option<String>,
     /// Frames per second.
     pub fps: f64,
     /// All files of the frames before this number are written.
@@ -44,15 +47,15 @@ pub enum FolderError {
     #[error(transparent)]
     Io(#[from] IoError),
     /// It holds the output of another scene.
-    #[error("{} holds the output of another scene, `{scene}`; choose another folder or allow overwriting", .folder.display())]
+    #[error("{} holds the output of another scene, `{scene}`", .folder.display())]
     OtherScene {
         /// Which folder.
         folder: PathBuf,
         /// The name of the scene whose output it is.
         scene: String,
     },
-    /// It holds files that would be overwritten and that Squall may not have written.
-    #[error("{} has no manifest but a file {file}; choose another folder or allow overwriting", .folder.display())]
+    /// It holds files that would be overwritten and that Squall has not written.
+    #[error("{} has a file {file} that is not the output of a run", .folder.display())]
     UnknownFiles {
         /// Which folder.
         folder: PathBuf,
@@ -67,12 +70,26 @@ const PREVIOUS_CHECKPOINT: &str = "checkpoint.prev.sqc";
 /// A manifest is small; whatever is larger is not one.
 const MAX_MANIFEST: u64 = 1 << 20;
 
+/// Whose output a folder holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner<'a> {
+    /// The name of the scene.
+    pub scene: &'a str,
+    /// What tells it apart from other scenes of that name, even if it is edited: a fingerprint of where it is.
+    pub origin: Option<&'a str>,
+    /// Its hash.
+    pub hash: SceneHash,
+    /// Frames per second.
+    pub fps: f64,
+}
+
 /// An output folder that may be written to.
 #[derive(Debug)]
 pub struct OutputFolder {
     folder: PathBuf,
     manifest: Manifest,
     records: Records,
+    replaced: bool,
     /// Finished files that may not be on the disk yet.
     unsynced: Vec<PathBuf>,
 }
@@ -83,9 +100,7 @@ impl OutputFolder {
     /// before, and nothing else.
     pub fn open(
         folder: impl AsRef<Path>,
-        scene: &str,
-        hash: SceneHash,
-        fps: f64,
+        owner: Owner<'_>,
         [series, single]: [&[String]; 2],
         start: Start,
     ) -> Result<Self, FolderError> {
@@ -94,28 +109,36 @@ impl OutputFolder {
         sweep_temporaries(folder)?;
         let mut manifest = Manifest {
             squall: env!("CARGO_PKG_VERSION").into(),
-            scene: scene.into(),
-            scene_hash: hash.to_string(),
-            fps,
+            scene: owner.scene.into(),
+            scene_hash: owner.hash.to_string(),
+            origin: owner.origin.map(str::to_owned),
+            fps: owner.fps,
             frames_done: 0,
             series: series.to_vec(),
         };
+        let mut replaced = false;
         let before = match read_manifest(folder) {
-            // A manifest that cannot be read belongs to nobody we know, and overwriting was asked for.
-            Err(IoError::Content { .. }) if start == Start::Overwrite => None,
+            // A damaged manifest is still one: the folder is Squall's, and overwriting was asked for.
+            Err(IoError::Content { .. }) if start == Start::Overwrite => Some(manifest.clone()),
             before => before?,
         };
         match before {
             Some(before) if before.scene_hash == manifest.scene_hash && start == Start::Resume => {
                 manifest.frames_done = before.frames_done;
             }
-            Some(before) if before.scene_hash == manifest.scene_hash || start == Start::Overwrite => {
+            // Of the same scene, edited or not; or whatever it is, if that was asked for.
+            Some(before)
+                if before.scene_hash == manifest.scene_hash
+                    || start == Start::Overwrite
+                    || (before.origin.is_some()
+                        && (&before.origin, &before.scene) == (&manifest.origin, &manifest.scene)) =>
+            {
+                replaced = before.scene_hash != manifest.scene_hash;
                 remove_output(folder, &[before.series, manifest.series.clone()].concat(), single)?;
             }
             Some(before) => {
                 return Err(FolderError::OtherScene { folder: folder.to_owned(), scene: before.scene });
             }
-            None if start == Start::Overwrite => remove_output(folder, &manifest.series, single)?,
             None => {
                 let single = single.iter().find(|name| folder.join(name).symlink_metadata().is_ok()).cloned();
                 if let Some(file) = numbered_files(folder, &manifest.series)?.pop().or(single) {
@@ -123,9 +146,15 @@ impl OutputFolder {
                 }
             }
         }
-        let opened = Self { records: Records::read(folder), folder: folder.to_owned(), manifest, unsynced: Vec::new() };
+        let records = Records::read(folder);
+        let opened = Self { records, folder: folder.to_owned(), manifest, replaced, unsynced: Vec::new() };
         opened.write_manifest()?;
         Ok(opened)
+    }
+
+    /// Whether the output of another scene, or of this one before it was edited, was removed.
+    pub fn replaced(&self) -> bool {
+        self.replaced
     }
 
     /// Where it is.
@@ -217,6 +246,7 @@ pub fn read_manifest(folder: impl AsRef<Path>) -> Result<Option<Manifest>, IoErr
     let text = match fs::metadata(&path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(IoError::file(&path, "read")(e)),
+        Ok(data) if !data.is_file() => return Err(IoError::content(&path, "not a file")),
         Ok(data) if data.len() > MAX_MANIFEST => return Err(IoError::content(&path, "too large for a manifest")),
         Ok(_) => fs::read_to_string(&path).map_err(IoError::file(&path, "read"))?,
     };
@@ -267,7 +297,8 @@ mod tests {
 
     fn open(folder: &Path, hash: u64, start: Start) -> Result<OutputFolder, FolderError> {
         let names = [&["smoke".to_owned()][..], &["steps.csv".to_owned()][..]];
-        OutputFolder::open(folder, "plume", hash.into(), 30.0, names, start)
+        let owner = Owner { scene: "plume", origin: None, hash: hash.into(), fps: 30.0 };
+        OutputFolder::open(folder, owner, names, start)
     }
 
     fn write_frames(folder: &mut OutputFolder, count: u64) {
@@ -326,8 +357,26 @@ mod tests {
         assert!(error.to_string().contains("smoke_0007.png"), "{error}");
         assert_eq!(folder.names(), ["smoke_0007.png"]);
         fs::rename(folder.join("smoke_0007.png"), folder.join("steps.csv")).unwrap();
-        let error = open(&folder, 1, Start::Resume).unwrap_err();
-        assert!(error.to_string().contains("steps.csv"), "{error}");
+        for start in [Start::Resume, Start::Restart, Start::Overwrite] {
+            let error = open(&folder, 1, start).unwrap_err();
+            assert!(error.to_string().contains("steps.csv"), "{error}");
+        }
+        assert_eq!(fs::read(folder.join("steps.csv")).unwrap(), b"someone's");
+    }
+
+    #[test]
+    fn a_scene_that_was_edited_replaces_its_own_output_and_no_other() {
+        let folder = TestFolder::new("folder-edited");
+        let names = [&["smoke".to_owned()][..], &["steps.csv".to_owned()][..]];
+        let open = |origin, hash: u64| {
+            let owner = Owner { scene: "plume", origin: Some(origin), hash: hash.into(), fps: 30.0 };
+            OutputFolder::open(&*folder, owner, names, Start::Resume)
+        };
+        write_frames(&mut open("here", 1).unwrap(), 3);
+        assert!(!open("here", 1).unwrap().replaced());
+        assert!(matches!(open("elsewhere", 2), Err(FolderError::OtherScene { .. })));
+        let edited = open("here", 2).unwrap();
+        assert!(edited.replaced() && edited.existing_frames("smoke", "png").unwrap().is_empty());
     }
 
     #[test]

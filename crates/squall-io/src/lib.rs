@@ -44,7 +44,7 @@ pub use checkpoint::{Checkpoint, CheckpointError, Position};
 pub use crate::caught::panics_are_caught;
 pub use crate::image::{Picture, Samples, read_png, read_png16, write_map, write_png, write_png16};
 pub use exr::{ExrPass, ExrPixels, ExrPrecision, read_exr, write_exr};
-pub use folder::{FolderError, Manifest, OutputFolder, Start};
+pub use folder::{FolderError, Manifest, OutputFolder, Owner, Start};
 pub use mesh::{LoadedMesh, MeshFileError, load_mesh, parse_mesh, parse_mesh_frames, write_obj, write_ply};
 pub use movie::{MovieError, MovieFormat, assemble};
 pub use npy::write_npy;

@@ -189,7 +189,7 @@ fn upright(mut mesh: TriangleMesh) -> TriangleMesh {
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 /// FNV-1a: the same on every machine and in every version, and collisions by accident are all it must avoid.
-pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
+pub fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
 }
 

@@ -312,8 +312,10 @@ impl<'a> Problems<'a> {
         }
         let file = self.sources.name().to_owned();
         // What has no place in the file would not name it.
-        for problem in self.errors.iter_mut().filter(|problem| problem.place.is_none()) {
-            problem.message = format!("{}: {}", tame(&file), problem.message);
+        let name = tame(&file);
+        let nameless = |problem: &&mut Problem| problem.place.is_none() && !problem.message.starts_with(&name);
+        for problem in self.errors.iter_mut().filter(nameless) {
+            problem.message = format!("{name}: {}", problem.message);
         }
         Err(SceneError::Invalid { file, problems: self.errors, count: self.count })
     }

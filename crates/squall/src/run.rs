@@ -15,7 +15,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use squall_io::{IoError, MovieError, OutputFolder, Start};
+use squall_io::{IoError, MovieError, OutputFolder, Owner, Start};
 
 use crate::output::{End, Outputs};
 use crate::setup::{Movie, Setup};
@@ -30,6 +30,8 @@ pub use squall_core::CancelToken;
 pub struct RunOptions {
     /// What the scene is called; the movie bears this name.
     pub name: String,
+    /// What tells the scene apart from others of its name, even if it is edited: then its own former output is replaced.
+    pub origin: Option<String>,
     /// The folder for everything that is written.
     pub out: PathBuf,
     /// What is done with output that is already there.
@@ -38,12 +40,22 @@ pub struct RunOptions {
     pub strict: bool,
     /// Most bytes of memory that the run may take; `None`: nine tenths of what is available, if that is known.
     pub memory_limit: Option<u64>,
+    /// Only these frames are drawn again; for [`render`].
+    pub only: Option<std::ops::RangeInclusive<u64>>,
 }
 
 impl RunOptions {
     /// Resumes, is not strict, and leaves a tenth of the available memory free.
     pub fn new(name: impl Into<String>, out: impl Into<PathBuf>) -> Self {
-        Self { name: name.into(), out: out.into(), start: Start::Resume, strict: false, memory_limit: None }
+        Self {
+            name: name.into(),
+            origin: None,
+            out: out.into(),
+            start: Start::Resume,
+            strict: false,
+            memory_limit: None,
+            only: None,
+        }
     }
 }
 
@@ -64,6 +76,7 @@ pub fn run(
     let _lock = lock(&options.out)?;
     let outputs = Outputs::new(setup, &options.name);
     let mut folder = open_folder(setup, options, &outputs)?;
+    tell_of_replacing(&folder, observer);
     let checkpoint = resume::newest_state(&mut folder, setup, options, &outputs, observer)?;
     let resumed_from = checkpoint.as_ref().map(|c| c.position.frame);
 
@@ -109,6 +122,10 @@ fn frames(setup: &Setup, last: u64) -> std::ops::RangeInclusive<u64> {
 /// Keeps other runs out of the folder until it is dropped, or the process ends in whatever way.
 fn lock(folder: &Path) -> Result<File, RunError> {
     let path = folder.join(".squall-lock");
+    // A link would lead out of the folder, and opening a pipe would wait for ever.
+    if path.symlink_metadata().is_ok_and(|data| !data.is_file()) {
+        return Err(IoError::Content { path, reason: "not a file".to_owned() }.into());
+    }
     let failed = |action| move |source| IoError::File { path: folder.to_owned(), action, source };
     std::fs::create_dir_all(folder).map_err(failed("create the folder"))?;
     let file = OpenOptions::new().create(true).append(true).open(&path).map_err(failed("write into"))?;
@@ -122,11 +139,23 @@ fn lock(folder: &Path) -> Result<File, RunError> {
 /// The tables of a run.
 const LOGS: [&str; 3] = [STEPS, TIMINGS, TARGETS];
 
+/// Whose output a run is.
+fn owner<'a>(setup: &Setup, options: &'a RunOptions) -> Owner<'a> {
+    let origin = options.origin.as_deref();
+    Owner { scene: &options.name, origin, hash: setup.hash().into(), fps: setup.time.fps }
+}
+
+fn tell_of_replacing(folder: &OutputFolder, observer: &mut dyn Observer) {
+    if folder.replaced() {
+        let text = format!("the scene has changed: its former output in {} is replaced", folder.path().display());
+        observer.event(&Event::Notice(text));
+    }
+}
+
 fn open_folder(setup: &Setup, options: &RunOptions, outputs: &Outputs) -> Result<OutputFolder, RunError> {
     let single: Vec<String> = LOGS.into_iter().chain([SCENE]).map(str::to_owned).chain(outputs.single()).collect();
     let names = [&outputs.series()[..], &single[..]];
-    let hash = setup.hash().into();
-    let folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, names, options.start)?;
+    let folder = OutputFolder::open(&options.out, owner(setup, options), names, options.start)?;
     squall_io::write_whole(folder.path().join(SCENE), setup.to_toml().as_bytes())?;
     Ok(folder)
 }

@@ -112,11 +112,13 @@ fn try_run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     let things = args.shapes().map(|word| Thing::parse(word)).collect::<Result<Vec<_>, _>>()?;
     let (mut plan, assets) = compose(args, &things)?;
     let name = name_of(&things);
+    let origin = format!("morph:{}", args.shapes().cloned().collect::<Vec<_>>().join(" "));
     let found = |plan: &Plan| Found {
         name: name.clone(),
         file: format!("the scene of {name} (see --print-scene)"),
         text: plan.to_toml(),
         assets: assets.clone(),
+        origin: origin.clone(),
     };
     if let Some(wanted) = args.tune {
         plan = tune::tune(wanted, plan, &found, args, voice)?;

@@ -29,7 +29,10 @@ pub struct Args {
     /// Write no movie, only frames
     #[arg(long, help_heading = "Output")]
     no_movie: bool,
-    /// Replace pictures that were taken in another way
+    /// Only these frames, for example 10-20 or 15: for several machines, each with its own --out
+    #[arg(long = "only", value_name = "FRAMES", value_parser = parse_frames, help_heading = "Output")]
+    only: Option<std::ops::RangeInclusive<u64>>,
+    /// Replace pictures of another scene
     #[arg(long, help_heading = "Output")]
     overwrite: bool,
     /// Threads to draw with [default: all cores]. The result does not depend on it
@@ -37,9 +40,20 @@ pub struct Args {
     threads: Option<u16>,
 }
 
+/// `10-20`, or one frame.
+fn parse_frames(text: &str) -> Result<std::ops::RangeInclusive<u64>, String> {
+    let number = |text: &str| text.trim().parse::<u64>().map_err(|_| "write it like 10-20, or 15".to_owned());
+    let (first, last) = match text.split_once('-') {
+        Some((first, last)) => (number(first)?, number(last)?),
+        None => (number(text)?, number(text)?),
+    };
+    if first <= last { Ok(first..=last) } else { Err("the first frame comes after the last".to_owned()) }
+}
+
 pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     let mut loaded = args.scene.load(voice)?;
-    if args.no_movie {
+    // A movie of a part of the frames would pass for one of all.
+    if args.no_movie || args.only.is_some() {
         loaded.setup = loaded.setup.without_movie();
     }
     let folder = match (&args.run, args.scene.folder()) {
@@ -49,7 +63,8 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     };
     let out = args.out.clone().unwrap_or_else(|| folder.join("render"));
     let start = if args.overwrite { Start::Overwrite } else { Start::Resume };
-    let options = RunOptions { start, ..RunOptions::new(&loaded.name, out) };
+    let (origin, only) = (Some(loaded.origin.clone()), args.only.clone());
+    let options = RunOptions { start, origin, only, ..RunOptions::new(&loaded.name, out) };
     let cancel = stop_on_signals(voice)?;
     let mut progress = Progress::new(false, voice);
     let summary = pool(args.threads)?
@@ -70,7 +85,7 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     match summary.outcome {
         Outcome::Cancelled => {
             if !voice.quiet {
-                eprintln!("Interrupted. The same command goes on.");
+                eprintln!("Interrupted. Run the same command to resume.");
             }
             Ok(Code::Interrupted)
         }

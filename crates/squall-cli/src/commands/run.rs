@@ -13,8 +13,8 @@ use crate::scene::{Loaded, SceneArgs};
 
 /// Run a scene: frames, a movie, logs
 ///
-/// A run that was interrupted goes on where it stopped when the same command is given again; the result is the same,
-/// byte for byte. Raising --frames makes a finished run longer.
+/// Running the same command again resumes a run that was interrupted; the result is the same, byte for byte. Raising --frames
+/// makes a finished run longer. If the scene was edited, its own former output is replaced.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -38,13 +38,13 @@ pub struct HowArgs {
     /// One JSON object per line on the standard output: started, frame, checkpoint, finished, error
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Go on where an earlier run stopped; this is the default
+    /// Resume where an earlier run stopped; this is the default
     #[arg(long, help_heading = "Earlier output", conflicts_with_all = ["restart", "overwrite"])]
     pub resume: bool,
-    /// Begin again, removing what an earlier run of the same scene wrote
+    /// Begin again, replacing what an earlier run of the same scene wrote
     #[arg(long, help_heading = "Earlier output")]
     pub restart: bool,
-    /// Begin again, even if the folder holds the output of another scene
+    /// Begin again, replacing the output of another scene. Files that are not the output of a run are never replaced
     #[arg(long, help_heading = "Earlier output")]
     pub overwrite: bool,
     /// Threads to compute with [default: all cores]. The result does not depend on it
@@ -97,14 +97,16 @@ impl HowArgs {
             },
             strict: self.strict,
             memory_limit: self.memory_limit,
+            origin: Some(loaded.origin.clone()),
             ..RunOptions::new(&loaded.name, "")
         };
         let cancel = stop_on_signals(voice)?;
         let pool = pool(self.threads)?;
-        let mut progress = Progress::new(self.json, voice);
+        let mut progress = Progress::new(self.json, voice).with_fps(loaded.setup.time.fps);
         let summary = pool.install(|| squall::run(&loaded.setup, &options, &mut progress, &cancel));
         progress.end();
         let summary = summary?;
+        progress.check()?;
         let plot = if self.plot { plot(&summary, voice)? } else { None };
 
         if self.json {
@@ -114,7 +116,7 @@ impl HowArgs {
         }
         if summary.outcome == Outcome::Cancelled {
             if !voice.quiet {
-                eprintln!("Interrupted. To go on: {}", command(&again()));
+                eprintln!("Interrupted. To resume: {}", command(&again()));
             }
             return Ok(Code::Interrupted);
         }

@@ -327,7 +327,10 @@ fn a_drawing_that_makes_the_library_panic_is_bad_input_and_no_bug() {
 fn messages_name_the_scene_even_if_nothing_in_it_is_to_blame() {
     let folder = Folder::new("no-place");
     folder.write("empty.toml", "");
-    folder.write("aimless.toml", "model = \"target_smoke\"\n[grid]\ncells = [8, 8]\n");
+    folder.write(
+        "aimless.toml",
+        "model = \"target_smoke\"\n[grid]\ncells = [8, 8]\n[substance.density]\ninitial = 1.0\n",
+    );
     folder.write("deep.toml", &format!("a = {}", "[".repeat(100_000)));
     for name in ["empty.toml", "aimless.toml", "deep.toml"] {
         let ended = folder.squall(&["check", name]);

@@ -9,7 +9,7 @@ use squall_render::texture::fine::refined;
 
 use super::report::{Event, Observer, Outcome, RunError, Summary};
 use super::writer::{Frame, Writer, Written};
-use super::{CancelToken, RunOptions, SCENE, finish, frames, lock};
+use super::{CancelToken, RunOptions, SCENE, finish, frames, lock, owner};
 use crate::output::{Outputs, Shot, UP, VOLUMES};
 use crate::picture::passes::PassPainter;
 use crate::picture::{FilmPainter, Picture, Volumes};
@@ -28,19 +28,31 @@ pub fn render(
     let start = Instant::now();
     let Some(film) = &setup.film else { return Err(RunError::NoVolumes { folder: run.to_owned() }) };
     same_physics(setup, run, assets)?;
-    let last = u64::from(setup.time.frames);
-    if let Some(missing) = frames(setup, last).map(|k| volume_path(run, k)).find(|path| !path.exists()) {
+    if same_folder(run, &options.out) {
+        return Err(RunError::OverItself { folder: run.to_owned() });
+    }
+    let every = match &options.only {
+        Some(only) => {
+            let all = frames(setup, u64::from(setup.time.frames));
+            (*only.start().max(all.start()))..=(*only.end().min(all.end()))
+        }
+        None => frames(setup, u64::from(setup.time.frames)),
+    };
+    let last = *every.end();
+    if every.is_empty() {
+        return Err(RunError::NoFrames { frames: setup.time.frames });
+    }
+    if let Some(missing) = every.clone().map(|k| volume_path(run, k)).find(|path| !path.exists()) {
         return Err(match volume_path(run, 1).exists() {
             true => RunError::MissingFrame { path: missing },
             false => RunError::NoVolumes { folder: run.to_owned() },
         });
     }
     let _lock = lock(&options.out)?;
-    let hash = setup.hash().into();
     let mut outputs = Outputs::without_simulation(setup, &options.name);
     let names = [&outputs.series()[..], &outputs.single()[..]];
-    let mut folder = OutputFolder::open(&options.out, &options.name, hash, setup.time.fps, names, options.start)?;
-    let every = frames(setup, last);
+    let mut folder = OutputFolder::open(&options.out, owner(setup, options), names, options.start)?;
+    super::tell_of_replacing(&folder, observer);
     // Pictures do not depend on each other: all before the first that is missing or damaged are kept.
     let damage = folder.first_damage(every.clone(), |frame| outputs.files(frame));
     let first = damage.map_or(last + 1, |damage| damage.frame);
@@ -94,6 +106,11 @@ fn tell(news: Vec<Written>, observer: &mut dyn Observer) {
     for Written { frame, path } in news {
         observer.event(&Event::Frame { frame, path: &path });
     }
+}
+
+/// Whether two paths lead to the same folder.
+fn same_folder(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 fn volume_path(run: &Path, frame: u64) -> PathBuf {

@@ -200,6 +200,18 @@ impl Summary {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
+    /// Pictures that are taken again would replace those of the run.
+    #[error("{} is the folder of the run itself", .folder.display())]
+    OverItself {
+        /// Which folder.
+        folder: PathBuf,
+    },
+    /// None of the frames that were asked for is there.
+    #[error("the run has frames 1 to {frames}, and none of those that were asked for")]
+    NoFrames {
+        /// The last one.
+        frames: u32,
+    },
     /// The scene needs more memory than it may take.
     #[error("the scene needs about {} of memory; {} may be used", bytes(*.needed), bytes(*.limit))]
     Memory {
@@ -293,9 +305,14 @@ impl RunError {
             RunError::Busy { .. } => "wait until it ends, or choose another folder with --out",
             RunError::Build(BuildError::Mesh { .. }) => "repair the mesh, give it another `scale`, or use larger cells",
             RunError::Build(_) => "use fewer cells, or close other programs",
-            RunError::Folder(FolderError::OtherScene { .. } | FolderError::UnknownFiles { .. }) => {
-                "choose another folder with --out, or replace what is there with --overwrite"
+            RunError::Folder(FolderError::OtherScene { .. }) => {
+                "choose another folder with --out, or replace its output with --overwrite"
             }
+            RunError::Folder(FolderError::UnknownFiles { .. }) => {
+                "choose another folder with --out, or move that file away: Squall replaces nothing but its own output"
+            }
+            RunError::OverItself { .. } => "choose another folder with --out: the pictures of the run stay as they are",
+            RunError::NoFrames { .. } => "for example --frames 10-20",
             RunError::Folder(FolderError::Io(IoError::Content { .. })) => {
                 "choose another folder with --out, or replace what is there with --overwrite"
             }
