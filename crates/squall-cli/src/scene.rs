@@ -28,9 +28,6 @@ pub struct SceneArgs {
     /// Folder of the meshes that the scene names [default: the folder of the scene]
     #[arg(long, value_name = "DIR", help_heading = "Changes to the scene")]
     asset_root: Option<PathBuf>,
-    /// A quick look: half the cells along each axis, small pictures of preview quality, no volumes
-    #[arg(long, conflicts_with = "scale", help_heading = "Changes to the scene")]
-    pub preview: bool,
 }
 
 fn parse_scale(text: &str) -> Result<f64, String> {
@@ -59,19 +56,35 @@ impl SceneArgs {
 
     /// The same with more changes, each `key.path=value`.
     pub fn load_with(&self, more: &[String], voice: Voice) -> Result<Loaded, Failure> {
+        let (found, changes) = (self.find()?, self.changes(more));
+        found.load(&changes, self.scale, voice)
+    }
+
+    /// The scene for a quick look.
+    pub fn load_preview(&self, voice: Voice) -> Result<Loaded, Failure> {
+        let mut found = self.find()?;
+        let mut changes = self.changes(&[]);
+        let (setup, _) = found.setup(&changes)?;
+        changes.extend(preview(&setup));
+        found.name += "_preview";
+        found.load(&changes, Some(self.scale.unwrap_or(1.0) * PREVIEW.0), voice)
+    }
+
+    fn find(&self) -> Result<Found, Failure> {
         let mut found = find(&self.scene)?;
         if let Some(root) = &self.asset_root {
             found.assets = Assets::folder(root);
         }
+        // Other values are another film: they never replace what the scene itself has made.
+        let changed = format!("{:?} {:?}", self.set, self.scale);
+        found.origin += &format!("-{:016x}", squall::assets::fingerprint(changed.as_bytes()));
+        Ok(found)
+    }
+
+    fn changes(&self, more: &[String]) -> Vec<String> {
         let mut changes = [more, &self.set].concat();
         changes.extend(self.frames.map(|n| format!("time.frames={n}")));
-        if self.preview {
-            let (setup, _) = found.setup(&changes)?;
-            changes.extend(preview(&setup));
-            found.name += "_preview";
-            return found.load(&changes, Some(PREVIEW.0), voice);
-        }
-        found.load(&changes, self.scale, voice)
+        changes
     }
 
     /// The folder of a finished run, if that is what was named.
@@ -86,7 +99,6 @@ impl SceneArgs {
         words.extend(self.frames.iter().flat_map(|n| ["--frames".to_owned(), n.to_string()]));
         words.extend(self.asset_root.iter().flat_map(|d| ["--asset-root".to_owned(), d.display().to_string()]));
         words.extend(self.scale.iter().flat_map(|f| ["--scale".to_owned(), f.to_string()]));
-        words.extend(self.preview.then(|| "--preview".to_owned()));
         words
     }
 }

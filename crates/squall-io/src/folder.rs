@@ -47,12 +47,14 @@ pub enum FolderError {
     #[error(transparent)]
     Io(#[from] IoError),
     /// It holds the output of another scene.
-    #[error("{} holds the output of another scene, `{scene}`", .folder.display())]
+    #[error("{} holds the output of {}", .folder.display(), whose(.scene, *.same_name))]
     OtherScene {
         /// Which folder.
         folder: PathBuf,
         /// The name of the scene whose output it is.
         scene: String,
+        /// Whether the scene that is to be run has the same name.
+        same_name: bool,
     },
     /// It holds files that would be overwritten and that Squall has not written.
     #[error("{} has a file {file} that is not the output of a run", .folder.display())]
@@ -62,6 +64,13 @@ pub enum FolderError {
         /// One of the files.
         file: String,
     },
+}
+
+fn whose(scene: &str, same_name: bool) -> String {
+    match same_name {
+        true => format!("`{scene}` run with other options, or of another file of that name"),
+        false => format!("another scene, `{scene}`"),
+    }
 }
 
 const MANIFEST: &str = "squall.json";
@@ -137,7 +146,8 @@ impl OutputFolder {
                 remove_output(folder, &[before.series, manifest.series.clone()].concat(), single)?;
             }
             Some(before) => {
-                return Err(FolderError::OtherScene { folder: folder.to_owned(), scene: before.scene });
+                let same_name = before.scene == manifest.scene;
+                return Err(FolderError::OtherScene { folder: folder.to_owned(), scene: before.scene, same_name });
             }
             None => {
                 let single = single.iter().find(|name| folder.join(name).symlink_metadata().is_ok()).cloned();

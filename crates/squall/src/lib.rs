@@ -37,3 +37,8 @@ pub use looped::{Preparation, Seam};
 pub use run::{CancelToken, Event, Observer, RunError, RunOptions, Summary, run};
 pub use scene::Scene;
 pub use setup::Setup;
+
+/// The examples of docs/library.md are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct Library;

@@ -19,6 +19,9 @@ use crate::scene::{Loaded, SceneArgs};
 pub struct Args {
     #[command(flatten)]
     scene: SceneArgs,
+    /// A quick look: half the cells along each axis, small pictures of preview quality, no volumes; in out/NAME_preview
+    #[arg(long, help_heading = "Changes to the scene")]
+    preview: bool,
     #[command(flatten)]
     how: HowArgs,
 }
@@ -59,8 +62,13 @@ pub struct HowArgs {
 }
 
 pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
-    let again = || [vec!["run".to_owned()], args.scene.typed(), args.how.typed()].concat();
-    args.how.telling(|| args.how.run(args.scene.load(voice)?, &again, voice))
+    let preview = args.preview.then(|| "--preview".to_owned());
+    let again =
+        || [vec!["run".to_owned()], args.scene.typed(), args.how.typed(), preview.iter().cloned().collect()].concat();
+    args.how.telling(|| {
+        let loaded = if args.preview { args.scene.load_preview(voice)? } else { args.scene.load(voice)? };
+        args.how.run(loaded, &again, voice)
+    })
 }
 
 impl HowArgs {

@@ -1,6 +1,7 @@
 //! The command as users meet it: what it writes, what it says, how it ends.
 
 mod common;
+mod docs;
 mod flipbook;
 mod info;
 mod interrupted;

@@ -26,8 +26,29 @@ fn the_version_is_told() {
 fn completions_exist_for_every_shell() {
     let folder = Folder::new("completions");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(folder.ok(&["completions", shell]).stdout.contains("memory-limit"), "{shell}");
+        assert!(folder.ok(&["completions", shell]).stdout.contains("squall"), "{shell}");
     }
+    // The shell asks the program: what begins with "plu"?
+    let words = ["--", "squall", "run", "plu"];
+    let mut asked = folder.command(&words);
+    asked.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "2").env("_CLAP_IFS", "\n");
+    let answer = String::from_utf8(asked.output().unwrap().stdout).unwrap();
+    assert!(answer.lines().any(|line| line.starts_with("plume_3d")), "{answer}");
+}
+
+#[test]
+fn there_is_a_manual_page_and_a_list_of_templates() {
+    let folder = Folder::new("manual");
+    assert!(folder.ok(&["man"]).stdout.contains(".TH squall"));
+    folder.ok(&["man", "--out", "pages"]);
+    assert!(folder.path().join("pages/squall-run.1").exists());
+    let list = folder.ok(&["new", "--list"]).stdout;
+    for template in ["3d", "fire", "morph", "tile", "loop", "obstacle"] {
+        assert!(list.contains(template), "{list}");
+        folder.ok(&["new", template, "--template", template, "-q"]);
+        folder.ok(&["check", &format!("{template}.toml"), "-q"]);
+    }
+    assert_eq!(folder.squall(&["new", "x", "--template", "nothing"]).code, Some(2));
 }
 
 #[test]

@@ -177,10 +177,49 @@ fn another_scenes_folder_is_refused_unless_overwriting_is_allowed() {
     let other = ["run", "tiny.toml", "--out", "here", "--set", "seed=2", "--set", "picture.map=ice"];
     let ended = folder.squall(&other);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("another scene") && ended.stderr.contains("--overwrite"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("`tiny` run with other options") && ended.stderr.contains("--overwrite"),
+        "{}",
+        ended.stderr
+    );
     assert_same(&before, &folder.files("here"), "refused");
     folder.ok(&[&other[..], &["--overwrite"]].concat());
     assert_ne!(before["frame_0006.png"], folder.files("here")["frame_0006.png"]);
+}
+
+#[test]
+fn an_edited_scene_replaces_its_own_output_and_nothing_of_the_users() {
+    let folder = Folder::with_tiny("edited");
+    folder.ok(&["run", "tiny.toml", "-q"]);
+    let before = folder.files("out/tiny");
+    std::fs::write(folder.path().join("out/tiny/notes.txt"), "mine").unwrap();
+    folder.write("tiny.toml", &TINY.replace("strength = 9.0", "strength = 4.0"));
+    let ended = folder.ok(&["run", "tiny.toml"]);
+    assert!(ended.stderr.contains("the scene has changed"), "{}", ended.stderr);
+    assert_ne!(before["frame_0006.png"], folder.files("out/tiny")["frame_0006.png"]);
+    assert_eq!(std::fs::read(folder.path().join("out/tiny/notes.txt")).unwrap(), b"mine");
+
+    // In a folder that is not a run's, files with our names are somebody's.
+    std::fs::create_dir(folder.path().join("work")).unwrap();
+    for name in ["scene.toml", "tiny.gif", "steps.csv", "frame_0001.png"] {
+        folder.write(&format!("work/{name}"), TINY);
+        for flag in ["--resume", "--restart", "--overwrite"] {
+            let ended = folder.squall(&["run", "tiny.toml", "--out", "work", flag]);
+            assert_eq!(ended.code, Some(2), "{name} {flag}: {}", ended.stderr);
+            assert!(ended.stderr.contains(name), "{}", ended.stderr);
+        }
+        assert_eq!(std::fs::read_to_string(folder.path().join("work").join(name)).unwrap(), TINY);
+        std::fs::remove_file(folder.path().join("work").join(name)).unwrap();
+    }
+}
+
+#[test]
+fn a_preview_is_quick_and_has_a_folder_of_its_own() {
+    let folder = Folder::with_tiny("preview");
+    folder.ok(&["run", "tiny.toml", "--preview", "-q"]);
+    let scene = std::fs::read_to_string(folder.path().join("out/tiny_preview/scene.toml")).unwrap();
+    assert!(scene.contains("cells = [12, 16]"), "{scene}");
+    assert!(!folder.path().join("out/tiny").exists());
 }
 
 #[test]
