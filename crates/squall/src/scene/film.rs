@@ -138,7 +138,7 @@ table! {
         detail: bool,
         /// Which axis is up. Default "y", as in the scene.
         up: Up,
-        /// Whether velocity and pressure are written only where there is smoke, and two cells around. Default true.
+        /// Whether faint values are left out, and velocity and pressure away from smoke. Default true.
         mask: bool,
     }
 }
