@@ -241,14 +241,14 @@ fn volumes_with_detail_are_finer_at_the_same_place_and_hold_as_much() {
     // A ball of few features of the pattern.
     assert!((mass(a) / mass(b) - 1.0).abs() < 0.12, "{} {}", mass(a), mass(b));
     let (a, b) = (scalar(&fine, "temperature"), scalar(&coarse, "temperature"));
-    // Heat has no detail: it is only finer.
-    assert!((mass(a) / mass(b) - 1.0).abs() < 0.03, "{} {}", mass(a), mass(b));
+    assert!(a == b, "textures do not affect temperature: it is as coarse as it was");
 }
 
 #[test]
 fn pictures_are_taken_again_from_volumes_with_their_detail() {
     let folder = Folder::new("again");
-    let fine = setup(PLUME, &[]);
+    // Everything, in 32 bits.
+    let fine = setup(PLUME, &["output.vdb.mask=false"]);
     let out = folder.0.join("run");
     let quiet = &mut |_: &Event<'_>| {};
     run(&fine, &RunOptions::new("test", &out), quiet, &CancelToken::default()).unwrap();

@@ -171,12 +171,13 @@ fn draw<'a>(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -
 /// Rays want all volumes to have the same cells; temperature is written without the finer ones of a texture.
 fn same_cells(volumes: &mut Volumes) {
     let Volumes { substances, heat, temperature, .. } = volumes;
-    let all = || substances.iter().chain(&*heat).map(|volume| volume.spacing);
-    let finest = all().fold(f64::INFINITY, f64::min);
+    let all = substances.iter().chain(&*heat).map(|volume| (volume.origin, volume.spacing));
+    let Some((origin, spacing)) = all.min_by(|a, b| a.1.total_cmp(&b.1)) else { return };
     for volume in substances.iter_mut().chain(heat).chain(temperature) {
-        let refine = (volume.spacing / finest).round();
+        let refine = (volume.spacing / spacing).round();
         if refine > 1.0 {
-            *volume = refined(volume, refine as usize, None);
+            // Files hold centres of cells: corners come back with a rounding error that depends on the spacing.
+            *volume = Volume { origin, spacing, ..refined(volume, refine as usize, None) };
         }
     }
 }

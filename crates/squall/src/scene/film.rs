@@ -143,7 +143,7 @@ table! {
         detail: bool [] (none "true if there is a `[texture]`"),
         /// Which axis is up: `"z"` turns volumes for programs with z up. See [Blender](blender.md) and [Houdini](houdini.md).
         up: Up [] (Up::Y),
-        /// Whether velocity and pressure are written only where there is smoke, and two cells around. Less than a two-thousandth of the most that is emitted is left out everywhere.
+        /// Whether values below a two-thousandth of the most that is emitted are left out, and velocity and pressure more than two cells away from smoke.
         mask: bool [] (true),
     }
 }

@@ -158,6 +158,6 @@ pub struct Vdb {
     pub detail: bool,
     /// Which axis is up.
     pub up: Up,
-    /// Whether velocity and pressure are written only where there is smoke.
+    /// Whether faint values are left out, and velocity and pressure away from smoke.
     pub mask: bool,
 }
