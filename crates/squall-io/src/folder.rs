@@ -99,6 +99,7 @@ pub struct OutputFolder {
     manifest: Manifest,
     records: Records,
     replaced: bool,
+    begun_by: Option<String>,
     /// Finished files that may not be on the disk yet.
     unsynced: Vec<PathBuf>,
 }
@@ -125,7 +126,7 @@ impl OutputFolder {
             frames_done: 0,
             series: series.to_vec(),
         };
-        let mut replaced = false;
+        let (mut replaced, mut begun_by) = (false, None);
         let before = match read_manifest(folder) {
             // A damaged manifest is still one: the folder is Squall's, and overwriting was asked for.
             Err(IoError::Content { .. }) if start == Start::Overwrite => Some(manifest.clone()),
@@ -134,6 +135,10 @@ impl OutputFolder {
         match before {
             Some(before) if before.scene_hash == manifest.scene_hash && start == Start::Resume => {
                 manifest.frames_done = before.frames_done;
+                if before.squall != manifest.squall {
+                    begun_by = Some(before.squall.clone());
+                    manifest.squall = before.squall;
+                }
             }
             // Of the same scene, edited or not; or whatever it is, if that was asked for.
             Some(before)
@@ -157,7 +162,8 @@ impl OutputFolder {
             }
         }
         let records = Records::read(folder);
-        let opened = Self { records, folder: folder.to_owned(), manifest, replaced, unsynced: Vec::new() };
+        let unsynced = Vec::new();
+        let opened = Self { records, folder: folder.to_owned(), manifest, replaced, begun_by, unsynced };
         opened.write_manifest()?;
         Ok(opened)
     }
@@ -165,6 +171,11 @@ impl OutputFolder {
     /// Whether the output of another scene, or of this one before it was edited, was removed.
     pub fn replaced(&self) -> bool {
         self.replaced
+    }
+
+    /// The version of Squall that began the run, if it is another one.
+    pub fn begun_by(&self) -> Option<&str> {
+        self.begun_by.as_deref()
     }
 
     /// Where it is.

@@ -500,9 +500,11 @@ impl Driver {
     fn make(&mut self, dt: f64, towards: Option<(u64, f64)>) -> Result<Step, DriveError> {
         let stopwatch = Stopwatch::start();
         let middle = self.film.simulation().time() + 0.5 * dt;
-        for (name, curve) in &self.animated {
-            // A simulation has the parameters that its scene animates.
-            let set = self.film.set_parameter(name, Value::Number(curve.at(middle)));
+        for i in 0..self.animated.len() {
+            let (name, value) = (self.animated[i].0.clone(), self.animated[i].1.at(middle));
+            // A simulation has the parameters that its scene animates. Saved states hold them: the length of the next step, and
+            // what is around the grid, depend on them.
+            let set = self.set(&name, value);
             debug_assert!(set.is_ok(), "{set:?}");
         }
         let report = self.film.step(dt)?;

@@ -146,6 +146,12 @@ fn owner<'a>(setup: &Setup, options: &'a RunOptions) -> Owner<'a> {
 }
 
 fn tell_of_replacing(folder: &OutputFolder, observer: &mut dyn Observer) {
+    if let Some(version) = folder.begun_by() {
+        let here = env!("CARGO_PKG_VERSION");
+        observer.event(&Event::Notice(format!(
+            "this run was begun by Squall {version}, and this is {here}: what is computed from here on may differ; --restart begins again"
+        )));
+    }
     if folder.replaced() {
         let text = format!("the scene has changed: its former output in {} is replaced", folder.path().display());
         observer.event(&Event::Notice(text));

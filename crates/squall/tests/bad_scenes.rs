@@ -335,6 +335,32 @@ cases!(warnings, SMOKE, {
     "a uniform force between walls" => "[[force]]\nuniform = [0.0, -9.81]\n",
 });
 
+cases!(warnings_about_smoke, PLUME, {
+    "a source in centimetres" => "[[source]]\nset = { density = 1.0 }\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 5.0 } }\n",
+    "a source far away" => "[[source]]\nset = { density = 1.0 }\nshape = { sphere = { center = [50.0, 10.0, 50.0], radius = 0.2 } }\n",
+    "heat without smoke" => "[[source]]\nset = { temperature = 100.0 }\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.2 } }\n",
+    "an expression that divides by nothing" => "[substance.density]\ninitial = 0.5\nsource = \"1/density\"\n",
+});
+
+cases!(numbers_over_time, PLUME, {
+    "an expression of place" => "[smoke]\nwind = [\"x\", 0.0, 0.0]\n",
+    "keyframes out of order" => "[smoke]\nrise = { keys = [[0.0, 1.0], [2.0, 3.0], [1.0, 1.0]] }\n",
+    "a keyframe of three numbers" => "[smoke]\nrise = { keys = [[0.0, 1.0, 2.0]] }\n",
+    "no keyframes" => "[smoke]\nrise = { keys = [] }\n",
+    "keyframes of two axes" => "[smoke]\nwind = { keys = [[0.0, [1.0, 0.0]]] }\n",
+    "a keyframe out of range" => "[smoke]\nconfinement = { keys = [[0.0, 1.0], [1.0, -1.0]] }\n",
+    "a number that becomes infinite" => "[smoke]\nrise = \"1/(t - 1.5)\"\n",
+    "an easing that does not exist" => "[smoke]\nrise = { keys = [[0.0, 1.0]], ease = \"bounce\" }\n",
+    "moved twice" => "[[object]]\nname = \"a\"\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.1 } }\nposition = [\"t\", 0.0, 0.0]\nmotion = { keys = [{ time = 0.0 }] }\n",
+    "a word for a velocity" => "[[force]]\nwind = { velocity = \"fast\" }\n",
+    "an initial value that is not a number" => "[substance.density]\ninitial = \"ln(y - 0.5)\"\n",
+});
+
+cases!(late_targets, MORPH, {
+    "after the end" => "[[target]]\ntime = 9.0\nfigure = { text = \"B\" }\n",
+    "after the release" => "[[target]]\ntime = 2.0\nfigure = { text = \"B\" }\n[guide]\nrelease = 1.0\n",
+});
+
 cases!(targets, MORPH, {
     "no target at all" => "",
     "a target without time and figure" => "[[target]]\n",

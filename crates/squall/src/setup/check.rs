@@ -14,7 +14,49 @@ pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Probl
     lost_objects(setup, file, problems);
     idle_substances(setup, file, problems);
     smoke_without_sources(setup, problems);
+    unseen_smoke(setup, file, problems);
+    late_targets(setup, file, problems);
     useless_forces(setup, file, problems);
+}
+
+/// Smoke that is only hot cannot be seen.
+fn unseen_smoke(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    let Some(_) = &setup.smoke else { return };
+    let emits = |index: usize| setup.sources.iter().any(|s| s.set.iter().chain(&s.rate).any(|(i, _)| *i == index));
+    let density = &setup.substances[DENSITY];
+    let dense = emits(DENSITY) || density.initial != Formula::Number(0.0) || density.source.is_some();
+    let shown = setup.picture.show == Show::Substance(DENSITY) && setup.heat().is_none_or(|_| !glows(setup));
+    if emits(TEMPERATURE) && !dense && shown {
+        let place = file.source.as_ref().and_then(|list| list.first()).map(|s| s.span);
+        problems
+            .warn(place, "heat rises, but there is no smoke to be seen", "only temperature")
+            .help("add density to the source: set = { density = 1.0, temperature = 150.0 }");
+    }
+}
+
+fn glows(setup: &Setup) -> bool {
+    setup.film.as_ref().is_some_and(|film| film.render.glow.is_some())
+}
+
+/// Targets that the run ends before, or that are let go before they are formed.
+fn late_targets(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    let Some(guide) = &setup.guide else { return };
+    let duration = setup.time.duration();
+    let typed = file.target.iter().flat_map(|list| &list.value);
+    for (i, target) in typed.enumerate() {
+        let Some(time) = &target.time else { continue };
+        if time.value > duration + 1e-9 {
+            let message =
+                format!("`target.{i}` is to be reached at {} s, but the last frame is at {duration} s", time.value);
+            problems.warn(time.span, message, "too late").help("raise `time.frames`, or make the target earlier");
+        } else if let Some(release) = guide.release.filter(|release| release.from < time.value) {
+            let message =
+                format!("`target.{i}` is to be reached at {} s, but smoke is let go at {} s", time.value, release.from);
+            problems
+                .warn(time.span, message, "after `guide.release`")
+                .help("make `guide.release` later than the last target");
+        }
+    }
 }
 
 /// What flows in must be able to leave: in a box without an open side the flows through the sides must cancel.
@@ -78,15 +120,29 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
         let (lo, hi) = source.shape.extent();
         let placed = source.motion.is_rest() && source.follow.is_none();
         let outside = (0..setup.dimensions())
-            .filter(|_| placed && !grid.is_unbounded())
+            .filter(|_| placed)
             .find(|&a| hi[a] <= grid.origin[a] || lo[a] >= grid.origin[a] + grid.size[a]);
         if let Some(a) = outside {
             let (from, to) = (grid.origin[a], grid.origin[a] + grid.size[a]);
             let axis = ["x", "y", "z"][a];
-            problems.warn(place, format!("`source.{i}` lies outside the box"), "emits nothing").help(format!(
+            let (what, label) = match grid.is_unbounded() {
+                true => ("outside the box that is looked at", "is not in the picture"),
+                false => ("outside the box", "emits nothing"),
+            };
+            problems.warn(place, format!("`source.{i}` lies {what}"), label).help(format!(
                 "along {axis} the box reaches from {from} to {to} m, the source from {} to {} m",
                 lo[a], hi[a]
             ));
+        } else if let Some(a) = (0..setup.dimensions()).find(|&a| {
+            let extent = (hi[a] - lo[a]) * source.motion.scale;
+            extent.is_finite() && grid.is_unbounded() && extent > MUCH_LARGER * grid.size[a]
+        }) {
+            let times = (hi[a] - lo[a]) * source.motion.scale / grid.size[a];
+            problems
+                .warn(place, format!("`source.{i}` is {times:.0} times as large as the box"), "is its unit the metre?")
+                .help(
+                    "lengths are in metres; the grid follows the smoke of this source, however much memory that takes",
+                );
         } else if let Some(a) =
             (0..setup.dimensions()).find(|&a| (hi[a] - lo[a]) * source.motion.scale < grid.spacing()[a])
         {

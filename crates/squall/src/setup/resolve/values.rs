@@ -1,7 +1,7 @@
 //! Expressions, over space and over time.
 
 use super::*;
-use crate::expr::{Expr, ExprError};
+use crate::expr::{Expr, ExprError, Input};
 
 impl Resolver<'_> {
     /// When something acts.
@@ -37,7 +37,10 @@ impl Resolver<'_> {
         match Expr::parse(text, &self.variables(known)) {
             Ok(expr) => match expr.constant() {
                 Some(value) => Formula::Number(self.finite(f64::from(value), typed.span, key)),
-                None => Formula::Expression(expr),
+                None => {
+                    self.evaluate_once(&expr, typed.span, key, known);
+                    Formula::Expression(expr)
+                }
             },
             Err(e) => {
                 let name = e.position.clone().and_then(|p| text.get(p)).unwrap_or("");
@@ -54,6 +57,50 @@ impl Resolver<'_> {
                 };
                 self.bad_expression(e, help, text, typed.span, key);
                 Formula::Number(0.0)
+            }
+        }
+    }
+
+    /// Looks whether an expression is a finite number all over the box, at the start: without noise, and where it depends on
+    /// fields, without any.
+    fn evaluate_once(&mut self, expr: &Expr, span: Span, key: &str, known: Known) {
+        const ALONG: usize = 33;
+        let h = self.grid.spacing();
+        // Some cells along each axis, the first and the last among them.
+        let places = |a: usize| -> Vec<f64> {
+            let n = self.grid.cells[a];
+            let count = n.min(ALONG);
+            let cell = |i: usize| if count > 1 { i * (n - 1) / (count - 1) } else { 0 };
+            (0..count).map(|i| self.grid.origin[a] + (cell(i) as f64 + 0.5) * h[a]).collect()
+        };
+        let [xs, ys, zs] = [places(0), places(1), if self.d == 3 { places(2) } else { vec![0.0] }];
+        let row: Vec<f32> = xs.iter().map(|x| *x as f32).collect();
+        let mut out = vec![0.0; row.len()];
+        for z in zs {
+            for y in &ys {
+                let inputs: Vec<Input<'_>> = expr
+                    .variables()
+                    .iter()
+                    .map(|name| match name.as_str() {
+                        "x" => Input::Row(&row),
+                        "y" => Input::Uniform(*y as f32),
+                        "z" => Input::Uniform(z as f32),
+                        _ => Input::Uniform(0.0),
+                    })
+                    .collect();
+                expr.eval_row(&inputs, &mut out);
+                let Some(i) = out.iter().position(|value| !value.is_finite()) else { continue };
+                let place = &[xs[i], *y, z][..self.d];
+                let message = format!("`{key}` is {} at {place:.4?}", out[i]);
+                let help = "is something divided by zero, or a logarithm or root taken of a negative number? For example max(.., 1e-6)";
+                if known == Known::Start {
+                    self.problems.error(span, message, "not a finite number").help(help);
+                } else {
+                    self.problems
+                        .warn(span, format!("{message} without flow and substances"), "not a finite number")
+                        .help(help);
+                }
+                return;
             }
         }
     }
