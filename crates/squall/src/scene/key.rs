@@ -1,4 +1,4 @@
-//! What a scene key is: everything that Squall knows of it follows from one declaration in a [`table!`].
+//! What a scene key is: everything that Squall knows of it follows from one declaration in a `table!`.
 //!
 //! ```text
 //! /// How fast smoke vanishes.

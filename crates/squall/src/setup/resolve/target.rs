@@ -175,8 +175,8 @@ impl Resolver<'_> {
     /// Widths at first and in the end; NaN where they are yet to be chosen.
     fn widths(&mut self, typed: &Option<Spanned<scene::Width>>, key: &str) -> [f64; 2] {
         let Some(typed) = typed else { return [f64::NAN; 2] };
-        let pair = match &typed.value {
-            scene::Width::Auto => return [f64::NAN; 2],
+        match &typed.value {
+            scene::Width::Auto => [f64::NAN; 2],
             scene::Width::Number(value) => [*value; 2],
             scene::Width::Pair(list) => match list.as_slice() {
                 [first, last] => [first.value, last.value],
@@ -184,11 +184,10 @@ impl Resolver<'_> {
                     self.problems
                         .error(typed.span, format!("`{key}` has {}", entries(list.len())), "expected [first, last]")
                         .help("for example [0.12, 0.02]: wide at first, narrow in the end");
-                    return [0.0; 2];
+                    [0.0; 2]
                 }
             },
-        };
-        pair
+        }
     }
 
     /// A number over time; [`AUTO`] if it is yet to be chosen.
