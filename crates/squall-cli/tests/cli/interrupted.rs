@@ -23,9 +23,9 @@ fn send(signal: &str, child: &Child) {
 }
 
 /// Stops the run after pauses that are different each time until it ends by itself; `look` sees the folder each time.
-fn stop_until_done(folder: &Folder, signal: &str, mut look: impl FnMut(Option<i32>, &str)) -> usize {
+fn stop_until_done(folder: &Folder, signal: &str, seed: u64, mut look: impl FnMut(Option<i32>, &str)) -> usize {
     // Any fixed sequence without a pattern will do.
-    let mut random = 0x2545_f491_4f6c_dd1du64;
+    let mut random = 0x2545_f491_4f6c_dd1du64 ^ seed;
     for stops in 0.. {
         let child = start(folder);
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -48,7 +48,7 @@ fn ctrl_c_at_any_moment_loses_nothing_and_says_how_to_go_on() {
     folder.write("s.toml", &scene());
     folder.ok(&["run", "s.toml", "-q", "--out", "whole"]);
     let mut heard = 0;
-    let stops = stop_until_done(&folder, "-INT", |code, stderr| {
+    let stops = stop_until_done(&folder, "-INT", 0, |code, stderr| {
         // Before the handler is there, the signal ends the process itself: nothing has begun then.
         if let Some(code) = code {
             assert_eq!(code, 130, "{stderr}");
@@ -60,20 +60,115 @@ fn ctrl_c_at_any_moment_loses_nothing_and_says_how_to_go_on() {
     assert_same(&folder.files("whole"), &folder.files("parts"), "after SIGINT");
 }
 
-#[test]
-fn a_killed_run_leaves_no_torn_file_and_goes_on_to_the_same_bytes() {
-    let folder = Folder::new("sigkill");
-    folder.write("s.toml", &scene());
+/// Kills a run again and again until it is done; `SQUALL_KILLS` times over, once if that is not set.
+fn kill_until_done(name: &str, scene: &str) {
+    let times = std::env::var("SQUALL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let folder = Folder::new(name);
+    folder.write("s.toml", scene);
     folder.ok(&["run", "s.toml", "-q", "--out", "whole"]);
     let whole = folder.files("whole");
     let parts = folder.path().join("parts");
-    let stops = stop_until_done(&folder, "-KILL", |_, _| {
-        if parts.exists() {
-            assert_whole(&parts, &whole);
-        }
-    });
-    assert!(stops > 0, "the run was too quick to be killed");
-    assert_same(&whole, &folder.files("parts"), "after SIGKILL");
+    for round in 0..times {
+        let _ = std::fs::remove_dir_all(&parts);
+        let stops = stop_until_done(&folder, "-KILL", round, |_, _| {
+            if parts.exists() {
+                assert_whole(&parts, &whole);
+            }
+        });
+        assert!(stops > 0, "the run was too quick to be killed");
+        assert_same(&whole, &folder.files("parts"), "after SIGKILL");
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_no_torn_file_and_goes_on_to_the_same_bytes() {
+    kill_until_done("sigkill", &scene());
+}
+
+#[test]
+fn killed_smoke_in_3d_with_wind_objects_volumes_and_passes_goes_on_to_the_same_bytes() {
+    let scene = r#"
+        model = "smoke"
+        [grid]
+        cells = [16, 24, 16]
+        [smoke]
+        wind = ["0.3 + 0.2*sin(5*t)", 0.0, 0.0]
+        [[source]]
+        shape = { sphere = { center = [0.5, 0.2, 0.5], radius = 0.15 } }
+        set = { density = 1.0, temperature = "150 + 50*sin(9*t)" }
+        noise = 0.5
+        [[object]]
+        name = "ball"
+        shape = { sphere = { center = [0.5, 0.9, 0.5], radius = 0.2 } }
+        position = ["0.3*sin(4*t)", 0.0, 0.0]
+        [texture]
+        noise = { scale = 0.3 }
+        [time]
+        frames = 8
+        [output]
+        width = 48
+        height = 64
+        bits = 16
+        exr = true
+        passes = ["motion", "depth"]
+        vdb = { fields = ["density", "velocity"] }
+        fields = ["density"]
+        movie = "apng"
+        checkpoint_seconds = 0.001
+    "#;
+    kill_until_done("kill-smoke", scene);
+}
+
+#[test]
+fn killed_smoke_that_forms_words_goes_on_to_the_same_bytes() {
+    let scene = r#"
+        model = "target_smoke"
+        [grid]
+        cells = [96, 64]
+        [substance.density]
+        start = { text = "ab" }
+        [[target]]
+        time = 0.6
+        figure = { text = "cd" }
+        [[target]]
+        time = 1.2
+        figure = { text = "ef" }
+        [time]
+        frames = 36
+        [output]
+        width = 96
+        fields = ["density"]
+        checkpoint_seconds = 0.001
+    "#;
+    kill_until_done("kill-target", scene);
+}
+
+#[test]
+fn a_killed_loop_with_a_texture_goes_on_to_the_same_bytes() {
+    let scene = r#"
+        [grid]
+        cells = [48, 48]
+        [boundary]
+        x = "periodic"
+        y = "periodic"
+        [substance.fog]
+        source = "smooth(0.35 + 0.9*noise)"
+        dissipation = 0.5
+        [[force]]
+        noise = { strength = 0.2, scale = 0.3, speed = 0.35 }
+        [texture]
+        noise = { scale = 0.3 }
+        period = 0.4
+        [time]
+        frames = 30
+        loop = { frames = 20, even = true }
+        [output]
+        width = 96
+        passes = ["flow"]
+        fields = ["fog"]
+        checkpoint_seconds = 0.001
+    "#;
+    kill_until_done("kill-loop", scene);
 }
 
 /// Every file under a final name is whole: frames are those of the uninterrupted run, logs are the beginning of its.
@@ -85,7 +180,10 @@ fn assert_whole(folder: &Path, whole: &std::collections::BTreeMap<String, Vec<u8
         match name {
             "squall.json" => assert!(squall_io::folder::read_manifest(folder).is_ok()),
             // Rows are added; the last may be cut off.
-            "steps.csv" | "files.csv" => assert!(whole[name].starts_with(&bytes), "{name}"),
+            "steps.csv" | "targets.csv" | "files.csv" => assert!(whole[name].starts_with(&bytes), "{name}"),
+            // They name the frames that there are.
+            "passes.json" => assert!(serde_json::from_slice::<serde_json::Value>(&bytes).is_ok()),
+            "volume.usda" => assert!(bytes.ends_with(b"}\n")),
             // Checked by the run that goes on.
             "checkpoint.sqc" | "checkpoint.prev.sqc" | "timings.csv" => {}
             temporary if temporary.starts_with('.') => {}

@@ -159,6 +159,39 @@ fn a_longer_run_goes_on_from_a_shorter_one() {
     assert_same(&folder.files("whole"), &folder.files("parts"), "longer");
 }
 
+/// Wind, tiles that come and go, and an object that moves by an expression: whatever the next step depends on is saved.
+#[test]
+fn unbounded_smoke_past_a_turning_plate_in_changing_wind_goes_on_to_the_same_bytes() {
+    let folder = Folder::new("plate");
+    let scene = r#"
+        model = "smoke"
+        [grid]
+        cells = [48, 48]
+        [smoke]
+        wind = ["0.4 + 0.2*sin(5*t)", 0.0]
+        [[source]]
+        shape = { sphere = { center = [0.5, 0.15], radius = 0.06 } }
+        set = { density = 1.0, temperature = 150.0 }
+        velocity = [0.0, 0.7]
+        [[object]]
+        name = "plate"
+        shape = { box = { min = [0.4, 0.5], max = [0.6, 0.53] } }
+        rotation = "40*t"
+        [time]
+        frames = 48
+        [output]
+        width = 48
+        fields = ["density", "velocity"]
+        movie = "none"
+    "#;
+    folder.write("plate.toml", scene);
+    folder.ok(&["run", "plate.toml", "-q", "--out", "whole"]);
+    for frames in ["6", "13", "20", "27", "34", "41", "48"] {
+        folder.ok(&["run", "plate.toml", "-q", "--out", "parts", "--frames", frames]);
+    }
+    assert_same(&folder.files("whole"), &folder.files("parts"), "in parts");
+}
+
 #[test]
 fn restarting_computes_everything_again() {
     let folder = Folder::with_tiny("restart");

@@ -53,11 +53,17 @@ impl<const D: usize> Flow<D> {
         let buffer = self.options.buffer.max(reach + 1);
         let (coords, ages) = self.wanted_tiles(buffer as isize, dt);
         self.check_reach(&coords)?;
+        // What new tiles hold depends on the reach, too, and must not depend on the step before.
+        self.set_reach(reach);
         self.go_to(coords, ages)?;
-        if let Some(Following { edge, far, .. }) = &mut self.following {
-            far.set_reach(&self.layout, edge, reach);
-        }
+        self.set_reach(reach);
         Ok(())
+    }
+
+    fn set_reach(&mut self, cells: usize) {
+        if let Some(Following { edge, far, .. }) = &mut self.following {
+            far.set_reach(&self.layout, edge, cells);
+        }
     }
 
     /// Refuses tiles so far away that they could not be told apart.

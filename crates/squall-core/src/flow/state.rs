@@ -36,10 +36,11 @@ impl<const D: usize> Flow<D> {
         self.step = dt;
         self.viscous = SolveReport::NONE;
         self.books.open(&self.grid, &self.substances, self.obstacles.as_ref(), &self.velocity);
+        // Where solids were last says how fast they are, and what new tiles hold.
+        self.place_obstacles(self.clock.time);
         let cfl = self.speed() * dt;
         self.follow(cfl, dt)?;
         self.forces.iter_mut().try_for_each(|f| f.prepare(&self.grid, &self.layout))?;
-        self.place_obstacles(self.clock.time);
         self.timings.stop(Stage::Follow, timer);
         Ok(cfl)
     }

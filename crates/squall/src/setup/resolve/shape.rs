@@ -20,8 +20,8 @@ pub(super) struct Place<'a> {
 /// How often in a frame a position that changes with time is looked at: fine enough for what one sees, and for the
 /// velocities of solids.
 const SAMPLES_PER_FRAME: f64 = 4.0;
-/// Most keyframes that a curve becomes.
-const MAX_SAMPLES: f64 = 20_000.0;
+/// Most keyframes that a curve becomes; in a longer run they are further apart.
+const MAX_SAMPLES: f64 = 200_000.0;
 
 impl Resolver<'_> {
     pub(super) fn objects(&mut self, file: &SceneFile) -> Vec<Object> {
@@ -89,8 +89,15 @@ impl Resolver<'_> {
             });
         }
         if animated && keys.is_empty() {
-            let samples = (SAMPLES_PER_FRAME * self.fps * self.duration).ceil().clamp(2.0, MAX_SAMPLES);
-            keys = (0..=samples as u32).map(|i| at(self.duration * f64::from(i) / samples)).collect();
+            // The times do not depend on the length of the run, and there are some after its end, so that a run that is
+            // made longer afterwards goes on as if it had been so from the start.
+            let mut rate = SAMPLES_PER_FRAME * self.fps;
+            while rate * self.duration > MAX_SAMPLES {
+                rate *= 0.5;
+            }
+            let last = (rate * self.duration).ceil() as u32 + 2 * SAMPLES_PER_FRAME as u32;
+            let all_finite = |k: &MotionKey| k.position.iter().chain(&k.rotation).all(|v| v.is_finite());
+            keys = (0..=last).map(|i| at(f64::from(i) / rate)).take_while(all_finite).collect();
         } else if keys.is_empty() && (at(0.0).position.iter().any(|p| *p != 0.0) || at(0.0).rotation != [0.0; 3]) {
             keys.push(at(0.0));
         }
