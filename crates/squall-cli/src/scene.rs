@@ -54,6 +54,11 @@ impl SceneArgs {
         self.load_with(&[], voice)
     }
 
+    /// The same for a run that may take this much memory.
+    pub fn load_within(&self, memory_limit: Option<u64>, voice: Voice) -> Result<Loaded, Failure> {
+        self.find()?.within(memory_limit).load(&self.changes(&[]), self.scale, voice)
+    }
+
     /// The same with more changes, each `key.path=value`.
     pub fn load_with(&self, more: &[String], voice: Voice) -> Result<Loaded, Failure> {
         let (found, changes) = (self.find()?, self.changes(more));
@@ -61,8 +66,8 @@ impl SceneArgs {
     }
 
     /// The scene for a quick look.
-    pub fn load_preview(&self, voice: Voice) -> Result<Loaded, Failure> {
-        let mut found = self.find()?;
+    pub fn load_preview(&self, memory_limit: Option<u64>, voice: Voice) -> Result<Loaded, Failure> {
+        let mut found = self.find()?.within(memory_limit);
         let mut changes = self.changes(&[]);
         let (setup, _) = found.setup(&changes)?;
         changes.extend(preview(&setup));
@@ -138,6 +143,11 @@ fn origin_of(path: &Path) -> String {
 }
 
 impl Found {
+    /// The same for a run that may take this much memory.
+    pub fn within(self, memory_limit: Option<u64>) -> Self {
+        Self { assets: self.assets.within(memory_limit), ..self }
+    }
+
     /// Reads it with changes, with finer or coarser cells; tells its warnings.
     pub fn load(self, changes: &[String], scale: Option<f64>, voice: Voice) -> Result<Loaded, Failure> {
         let (mut setup, mut warnings) = self.setup(changes)?;

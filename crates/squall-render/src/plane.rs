@@ -4,6 +4,9 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {
+    /// The drawing was asked to stop.
+    #[error("stopped")]
+    Cancelled,
     /// A field does not have one value per cell.
     #[error("a field of {cells:?} cells cannot have {values} values")]
     Length {

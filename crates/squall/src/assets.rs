@@ -18,6 +18,7 @@ const MOST_MESH_BYTES: usize = 512 << 20;
 pub struct Assets {
     root: Option<PathBuf>,
     embedded: &'static [(&'static str, &'static [u8])],
+    memory_limit: Option<u64>,
 }
 
 /// Why a file cannot be had.
@@ -91,12 +92,22 @@ impl Assets {
 
     /// The files below a folder.
     pub fn folder(root: impl Into<PathBuf>) -> Self {
-        Self { root: Some(root.into()), embedded: &[] }
+        Self { root: Some(root.into()), ..Self::default() }
     }
 
     /// Files that are part of the program: names and contents.
     pub fn embedded(files: &'static [(&'static str, &'static [u8])]) -> Self {
-        Self { root: None, embedded: files }
+        Self { embedded: files, ..Self::default() }
+    }
+
+    /// The same files for a scene that may take this much memory, in bytes; `None`: nine tenths of what is free.
+    pub fn within(self, memory_limit: Option<u64>) -> Self {
+        Self { memory_limit, ..self }
+    }
+
+    /// How much memory a scene may take, if that is known: figures are drawn only if it is enough.
+    pub fn memory_limit(&self) -> Option<u64> {
+        self.memory_limit.or_else(crate::run::usable_memory)
     }
 
     /// The content of a file.

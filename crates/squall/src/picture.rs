@@ -13,7 +13,7 @@ mod film;
 mod objects;
 pub mod passes;
 
-use squall_core::{Simulation, StateVisitor};
+use squall_core::{CancelToken, Simulation, StateVisitor};
 use squall_render::color::from_srgb8;
 use squall_render::derived::{curl_magnitude, speed, vorticity};
 use squall_render::film::{Frame, Tone};
@@ -313,6 +313,13 @@ impl Painter {
             total.iter_mut().zip(&heights).for_each(|(sum, v)| *sum += v);
         }
         Ok(total)
+    }
+
+    /// Lets `cancel` stop pictures that a camera takes, which then end in [`RenderError::Cancelled`]. Others are quick.
+    pub fn set_cancel(&mut self, cancel: &CancelToken) {
+        if let Some(film) = &mut self.film {
+            film.set_cancel(cancel);
+        }
     }
 
     /// Draws the present state as a frame of a film, `time` seconds after its beginning: that is where its camera is. Objects are

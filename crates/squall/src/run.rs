@@ -19,7 +19,7 @@ use squall_io::{IoError, MovieError, OutputFolder, Owner, Start};
 
 use crate::output::{End, Outputs};
 use crate::setup::{Movie, Setup};
-pub use budget::{available_memory, disk_needed, memory_needed, peak_memory};
+pub use budget::{available_memory, disk_needed, memory_needed, peak_memory, usable_memory};
 pub use render::render;
 pub use report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use simulate::Simulator;

@@ -114,6 +114,25 @@ fn smoke_stopped_after_every_step_writes_the_same_bytes_on_any_number_of_threads
 }
 
 #[test]
+fn a_picture_that_is_stopped_on_its_way_is_drawn_when_the_run_goes_on() {
+    let folder = Folder::new("pictures");
+    let setup = setup(PLUME, &["output.passes=[\"motion\"]"]);
+    go(&setup, &folder.0.join("whole"));
+    // The token is looked at before every step, every row of a picture and every sample: this stops at all of them in turn.
+    let mut stopped = 0;
+    for looks in (1..).step_by(7) {
+        let cancel = CancelToken::after(looks);
+        let none = &mut |_: &Event<'_>| {};
+        match run(&setup, &options(&folder.0.join("parts")), none, &cancel).unwrap().outcome {
+            Outcome::Cancelled => stopped += 1,
+            _ => break,
+        }
+    }
+    assert!(stopped > 10, "stopped only {stopped} times");
+    assert_same(&folder.files("whole"), &folder.files("parts"), "stopped within pictures");
+}
+
+#[test]
 fn pictures_are_taken_again_from_volumes_with_another_camera() {
     let folder = Folder::new("render");
     let run_folder = folder.0.join("run");

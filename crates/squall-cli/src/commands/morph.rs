@@ -117,7 +117,7 @@ fn try_run(args: &Args, voice: Voice) -> Result<Code, Failure> {
         name: name.clone(),
         file: format!("the scene of {name} (see --print-scene)"),
         text: plan.to_toml(),
-        assets: assets.clone(),
+        assets: assets.clone().within(args.how.memory_limit),
         origin: origin.clone(),
     };
     if let Some(wanted) = args.tune {

@@ -66,7 +66,11 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     let again =
         || [vec!["run".to_owned()], args.scene.typed(), args.how.typed(), preview.iter().cloned().collect()].concat();
     args.how.telling(|| {
-        let loaded = if args.preview { args.scene.load_preview(voice)? } else { args.scene.load(voice)? };
+        let limit = args.how.memory_limit;
+        let loaded = match args.preview {
+            true => args.scene.load_preview(limit, voice)?,
+            false => args.scene.load_within(limit, voice)?,
+        };
         args.how.run(loaded, &again, voice)
     })
 }

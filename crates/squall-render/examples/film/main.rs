@@ -75,7 +75,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..Style::default()
     };
     let sooty = Substance { albedo: [0.45, 0.42, 0.4], ..Substance::new(&smoke) };
-    let fire = Scene { substances: vec![sooty], heat: Some(&heat), surfaces: vec![&ball] };
+    let fire = Scene { substances: vec![sooty], heat: Some(&heat), ..with_ball.clone() };
     let camera = Camera::framing(low, high, 22.0, 9.0, 30.0, aspect, 0.02);
     shoot("fire.png", &fire, &night, &camera, Quality::FINAL)?;
     Ok(())

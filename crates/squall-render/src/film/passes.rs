@@ -103,6 +103,7 @@ pub fn passes(
         Lights::Few(grid) => stage.follow(grid, &follower, [width, height], frame),
         Lights::Many(grid) => stage.follow(grid, &follower, [width, height], frame),
     };
+    stage.go_on()?;
     Ok(collect(&sums, [width, height], wanted, &lens))
 }
 
@@ -162,6 +163,9 @@ impl Stage<'_> {
         sums.par_chunks_mut(width).enumerate().for_each(|(y, sums)| {
             let mut row = Row::new(width);
             for sample in 0..self.quality.samples {
+                if self.go_on().is_err() {
+                    return;
+                }
                 row.aim(y, sample, frame, self.quality.samples, follower.lens, &shader);
                 for (ray, sums) in row.smoke.iter().zip(&mut *sums) {
                     if let Some((line, jitter)) = ray {

@@ -11,10 +11,13 @@
 
 use super::bricks::{BRICK, Bricks, LANES, Spots, split};
 use super::index::Line;
+use super::stage::go_on;
 use super::style::{Ambient, Light, Source, Style};
 use super::surface::Surfaces;
 use super::vector::{Vec3, unit};
+use crate::plane::RenderError;
 use rayon::prelude::*;
+use squall_core::CancelToken;
 use squall_core::sample::{Isa, Kernel};
 
 /// Length of a step along a shadow, in cells.
@@ -79,7 +82,7 @@ impl Towards {
 }
 
 /// The optical depth between every node and the light.
-fn depths(bricks: &Bricks, towards: Towards, spacing: usize) -> Vec<f32> {
+fn depths(bricks: &Bricks, towards: Towards, spacing: usize, cancel: &CancelToken) -> Result<Vec<f32>, RenderError> {
     let side = BRICK / spacing + 1;
     let count = side * side * side;
     let mut order: Vec<usize> = (0..bricks.places.len()).collect();
@@ -88,6 +91,7 @@ fn depths(bricks: &Bricks, towards: Towards, spacing: usize) -> Vec<f32> {
     let isa = Isa::best();
     let mut depths = vec![0.0; bricks.places.len() * count];
     for level in order.chunk_by(|&a, &b| key(a).0 == key(b).0) {
+        go_on(cancel)?;
         let found: Vec<Vec<f32>> = level
             .par_iter()
             .map(|&brick| {
@@ -100,7 +104,7 @@ fn depths(bricks: &Bricks, towards: Towards, spacing: usize) -> Vec<f32> {
             depths[brick * count..][..count].copy_from_slice(found);
         }
     }
-    depths
+    Ok(depths)
 }
 
 /// One brick of [`depths`].
@@ -239,13 +243,14 @@ impl<const N: usize> LightGrid<N> {
         style: &Style,
         spacing: usize,
         sky_from: usize,
-    ) -> LightGrid<N> {
+        cancel: &CancelToken,
+    ) -> Result<LightGrid<N>, RenderError> {
         let side = BRICK / spacing + 1;
         let count = side * side * side;
         let octaves = octaves(style.scatter.softness);
         let mut grid = Self { side, nodes: vec![[0; N]; bricks.places.len() * count] };
         for (channel, light) in style.lights.iter().enumerate() {
-            let depth = depths(bricks, Towards::of(light.source, bricks), spacing);
+            let depth = depths(bricks, Towards::of(light.source, bricks), spacing, cancel)?;
             grid.fill(channel, |brick, node| {
                 let x =
                     bricks.world(brick, [node % side, node / side % side, node / (side * side)].map(|i| i * spacing));
@@ -260,13 +265,13 @@ impl<const N: usize> LightGrid<N> {
             let mut open = vec![0.0f32; bricks.places.len() * count];
             for (direction, weight) in directions {
                 let towards = Towards::Direction(direction.map(|v| v as f32));
-                let depth = depths(bricks, towards, spacing);
+                let depth = depths(bricks, towards, spacing, cancel)?;
                 let add = |(open, depth): (&mut f32, &f32)| *open += weight / whole * soften(&octaves, *depth);
                 open.par_iter_mut().zip(&depth).for_each(add);
             }
             grid.fill(channel, |brick, node| 1.0 - occlusion * (1.0 - open[brick * count + node]));
         }
-        grid
+        Ok(grid)
     }
 
     fn fill(&mut self, channel: usize, light: impl Fn(usize, usize) -> f32 + Sync) {

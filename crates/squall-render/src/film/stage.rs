@@ -15,8 +15,8 @@ use crate::color::Rgb;
 use crate::image::pattern;
 use crate::plane::RenderError;
 use rayon::prelude::*;
-use squall_core::Volume;
 use squall_core::sample::Isa;
+use squall_core::{CancelToken, Volume};
 
 /// One kind of smoke.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,8 @@ pub struct Scene<'a> {
     pub heat: Option<&'a Volume>,
     /// Solid objects.
     pub surfaces: Vec<&'a dyn Surface>,
+    /// Stops the work, which then ends in [`RenderError::Cancelled`].
+    pub cancel: CancelToken,
 }
 
 /// Draws one picture of `size` pixels (width and height). `frame` is its number: the fine grain of smoke is different in
@@ -74,6 +76,7 @@ pub struct Stage<'a> {
     pub(super) quality: Quality,
     pub(super) middle: Vec3,
     pub(super) size: f64,
+    cancel: CancelToken,
 }
 
 /// Grids of different width, so that a few lights do not cost the memory of many.
@@ -94,9 +97,9 @@ impl<'a> Stage<'a> {
         let (spacing, sky) = (quality.light_spacing, quality.sky_directions);
         // Two more than lights: the sky, and light from below.
         let lights = if style.lights.len() + 2 <= 4 {
-            Lights::Few(LightGrid::new(&bricks, &surfaces, style, spacing, sky))
+            Lights::Few(LightGrid::new(&bricks, &surfaces, style, spacing, sky, &scene.cancel)?)
         } else {
-            Lights::Many(LightGrid::new(&bricks, &surfaces, style, spacing, sky))
+            Lights::Many(LightGrid::new(&bricks, &surfaces, style, spacing, sky, &scene.cancel)?)
         };
         let (low, high) = match (bricks.bounds(), surfaces.bounds()) {
             (Some(a), Some(b)) => {
@@ -105,7 +108,8 @@ impl<'a> Stage<'a> {
             (a, b) => a.or(b).unwrap_or(([-1.0; 3], [1.0; 3])),
         };
         let (middle, size) = (scale(add(low, high), 0.5), length(sub(high, low)));
-        Ok(Self { bricks, lights, surfaces, emission, style: style.clone(), quality, middle, size })
+        let cancel = scene.cancel.clone();
+        Ok(Self { bricks, lights, surfaces, emission, style: style.clone(), quality, middle, size, cancel })
     }
 
     /// A box around everything that has an end: lower and upper corner of the smoke that can be seen and of all objects
@@ -133,10 +137,16 @@ impl<'a> Stage<'a> {
             Lights::Few(grid) => self.draw(grid, &lens, [width, height], frame),
             Lights::Many(grid) => self.draw(grid, &lens, [width, height], frame),
         };
+        self.go_on()?;
         Ok(match &self.style.background {
             Some(background) => picture.over(background),
             None => picture,
         })
+    }
+
+    /// An error if the work is to stop. What was drawn so far is not whole then.
+    pub(super) fn go_on(&self) -> Result<(), RenderError> {
+        go_on(&self.cancel)
     }
 
     fn draw<const N: usize>(&self, lights: &LightGrid<N>, lens: &Lens, size: [usize; 2], frame: u64) -> Frame {
@@ -151,6 +161,9 @@ impl<'a> Stage<'a> {
         rows.for_each(|(y, (rgba, depth))| {
             let mut row = Row::new(width);
             for sample in 0..self.quality.samples {
+                if self.go_on().is_err() {
+                    return;
+                }
                 row.aim(y, sample, frame, self.quality.samples, lens, &shader);
                 let Row { smoke, marched, .. } = &mut row;
                 let (emission, step) = (&self.emission, self.quality.step);
@@ -162,6 +175,11 @@ impl<'a> Stage<'a> {
         });
         Frame { width, height, rgba, depth }
     }
+}
+
+/// An error if the work is to stop.
+pub(super) fn go_on(cancel: &CancelToken) -> Result<(), RenderError> {
+    if cancel.is_cancelled() { Err(RenderError::Cancelled) } else { Ok(()) }
 }
 
 /// One ray for each pixel of a row.

@@ -1,6 +1,6 @@
 //! Pictures taken by a camera: smoke, fire and objects in one light.
 
-use squall_core::{Shape, Simulation, Volume};
+use squall_core::{CancelToken, Shape, Simulation, Volume};
 use squall_render::color::{Background, from_srgb8};
 use squall_render::film::{
     Ambient, Camera, Finish, Frame, Glow, Ground, Light, Orbit, OrbitKey, Passes, Projection, Quality, Ramp, Scatter,
@@ -40,6 +40,7 @@ pub struct FilmPainter {
     camera: CameraPath,
     size: [usize; 2],
     detail: Option<Detail>,
+    cancel: CancelToken,
 }
 
 impl FilmPainter {
@@ -75,7 +76,13 @@ impl FilmPainter {
             camera: CameraPath::new(setup, &film.camera),
             size: [setup.output.width as usize, setup.output.height as usize],
             detail: Detail::new(setup),
+            cancel: CancelToken::default(),
         })
+    }
+
+    /// Lets `cancel` stop pictures on their way, which then end in [`RenderError::Cancelled`].
+    pub fn set_cancel(&mut self, cancel: &CancelToken) {
+        self.cancel = cancel.clone();
     }
 
     /// Names of the substances that are shown.
@@ -150,6 +157,7 @@ impl FilmPainter {
             substances: substances.map(|(amount, &(_, albedo))| Substance { amount, kappa, albedo }).collect(),
             heat: volumes.heat.as_ref(),
             surfaces: surfaces.iter().map(|s| s as &dyn Surface).collect(),
+            cancel: self.cancel.clone(),
         };
         see(&scene, &style, self.quality)
     }

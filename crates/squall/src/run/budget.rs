@@ -26,8 +26,13 @@ pub(super) fn check_memory(setup: &Setup, options: &RunOptions) -> Result<(), Ru
 
 /// What a run may take, if that is known.
 fn limit(options: &RunOptions) -> Option<u64> {
-    // Linux grants memory that it does not have, and ends the process later: the limit must be ours.
-    options.memory_limit.or_else(|| Some(available_memory()? / 10 * 9))
+    options.memory_limit.or_else(usable_memory)
+}
+
+/// What a run may take if nobody says: nine tenths of what is free. Linux grants memory that it does not have, and ends the
+/// process later: the limit must be ours.
+pub fn usable_memory() -> Option<u64> {
+    Some(available_memory()? / 10 * 9)
 }
 
 /// Steps of fewer cells are short: nobody needs to cancel one on its way.

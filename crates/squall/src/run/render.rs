@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use squall_core::Volume;
 use squall_io::{OutputFolder, VdbValues, read_vdb};
+use squall_render::RenderError;
 use squall_render::texture::fine::refined;
 
 use super::report::{Event, Observer, Outcome, RunError, Summary};
@@ -65,6 +66,7 @@ pub fn render(
         observer.event(&Event::Started { first: first.max(1), last, resumed_from: summary.resumed_from });
     }
     let mut painter = FilmPainter::new(setup, film)?;
+    painter.set_cancel(cancel);
     let mut writer = Writer::new(folder);
     let mut failed = None;
     for number in first..=last {
@@ -79,6 +81,10 @@ pub fn render(
                 if writer.send(Frame { number, files, jobs }).is_err() {
                     break;
                 }
+            }
+            Err(RunError::Picture(RenderError::Cancelled)) => {
+                summary.outcome = Outcome::Cancelled;
+                break;
             }
             Err(error) => {
                 failed = Some(error);

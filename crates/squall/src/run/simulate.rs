@@ -6,6 +6,7 @@ use std::time::Instant;
 use squall_core::ledger::Account;
 use squall_core::{StateVisitor, StepReport};
 use squall_io::{Checkpoint, OutputFolder, Position, SceneHash, checkpoint};
+use squall_render::RenderError;
 
 use super::log::Log;
 use super::range::Found;
@@ -83,14 +84,14 @@ impl<'a> Simulator<'a> {
         driver.keep_copies(budget::has_room_for_a_copy(setup, options));
         let mut painter = Painter::new(setup)?;
         let mut totals = Totals::new(setup.substances.len());
-        let resumed = checkpoint.is_some();
+        let (resumed, frame) = (checkpoint.is_some(), checkpoint.as_ref().map_or(0, |c| c.position.frame));
         if let Some(checkpoint) = checkpoint {
             checkpoint.restore(|v| visit(v, &mut driver, &mut painter, &mut totals))?;
         }
         if let Found::Range(range) = range {
             painter.fix_range(range);
         }
-        let (frame, made) = (driver.frame(), driver.steps());
+        let made = driver.steps();
         let steps = Log::open(folder.path().join(STEPS), &steps_header(driver.substances()), resumed.then_some(made))?;
         let header = "step,seconds,advect,force,diffuse,project,measure";
         let timings = Log::open(folder.path().join(TIMINGS), header, resumed.then_some(made))?;
@@ -128,8 +129,10 @@ impl<'a> Simulator<'a> {
 
     /// Computes and draws all frames up to `last`, and leaves a checkpoint of the end.
     pub fn run_to(&mut self, last: u64, observer: &mut dyn Observer, cancel: &CancelToken) -> Result<(), Stop> {
-        if self.driver.steps() == 0 && self.setup.time.include_start {
-            self.show(0, observer)?;
+        self.painter.set_cancel(cancel);
+        // The last time may have ended in the middle of a picture.
+        if self.driver.frame() > self.frame || self.driver.steps() == 0 && self.setup.time.include_start {
+            self.show(self.driver.frame(), observer)?;
         }
         while self.driver.frame() < last {
             if let Some(preparation) = self.driver.preparation() {
@@ -212,8 +215,8 @@ impl<'a> Simulator<'a> {
             log.row(number, std::iter::once(time).chain(figures));
         }
         let sim = self.driver.simulation();
-        let picture = self.painter.draw(sim, time, number)?;
-        let passes = self.painter.draw_passes(sim, time, number, &picture)?;
+        let picture = drawn(self.painter.draw(sim, time, number))?;
+        let passes = drawn(self.painter.draw_passes(sim, time, number, &picture))?;
         let shot = Shot::new(self.setup, number, time, Some(sim), picture, passes);
         observer.event(&Event::Picture { frame: number, image: shot.pixels.image() });
         if !self.saturated && self.saturates(&shot) {
@@ -298,6 +301,14 @@ impl<'a> Simulator<'a> {
         }
         Ok(folder)
     }
+}
+
+/// A picture, unless it was stopped.
+fn drawn<T>(result: Result<T, RenderError>) -> Result<T, Stop> {
+    result.map_err(|error| match error {
+        RenderError::Cancelled => Stop::Cancelled,
+        error => error.into(),
+    })
 }
 
 /// The columns of `steps.csv`: after those of the whole fluid, for each substance its mass; then its accounts.

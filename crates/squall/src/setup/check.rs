@@ -266,13 +266,23 @@ fn useless_forces(setup: &Setup, file: &scene::SceneFile, problems: &mut Problem
 }
 
 /// A box with more cells than Squall is willing to compute.
-pub(super) fn budget(setup: &Setup, file: &scene::SceneFile, sources: &Sources) -> Option<Problem> {
+pub(super) fn budget(
+    setup: &Setup,
+    file: &scene::SceneFile,
+    sources: &Sources,
+    memory: Option<(u64, u64)>,
+) -> Option<Problem> {
     let cells = setup.grid.cells.iter().map(|&n| n as u128).product::<u128>();
-    if cells <= u128::from(MAX_CELLS) {
-        return None;
-    }
     let mut problems = Problems::new(sources);
     let place = file.grid.as_ref().and_then(|g| g.cells.as_ref()).map(|c| c.span);
+    if cells <= u128::from(MAX_CELLS) {
+        let (needed, limit) = memory?;
+        let message = format!("{cells} cells of smoke with targets need at least {} MB of memory", needed / 1_000_000);
+        problems
+            .error(place, message, "too many cells")
+            .help(format!("{} MB may be used: take fewer cells, or raise --memory-limit", limit / 1_000_000));
+        return problems.errors.pop();
+    }
     // Velocity, pressure and the substances, each twice, in 32 bits: a lower bound.
     let bytes = cells * 4 * 2 * (setup.dimensions() as u128 + 1 + setup.substances.len() as u128);
     let shrink = (MAX_CELLS as f64 / cells as f64).powf(1.0 / setup.dimensions() as f64);

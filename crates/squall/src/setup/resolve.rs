@@ -100,7 +100,7 @@ impl Setup {
         setup.guide = r.guide(&mut file, &setup);
         r.check_passes(&file, &setup);
         super::check::check(&setup, &file, &mut r.problems);
-        let budget = super::check::budget(&setup, &file, &scene.sources);
+        let budget = super::check::budget(&setup, &file, &scene.sources, r.needs);
         (setup.file, setup.files) = (file, std::mem::take(&mut r.files));
         let warnings = r.problems.into_result()?;
         match budget {
@@ -126,6 +126,8 @@ pub(crate) struct Resolver<'a> {
     assets: &'a Assets,
     /// Those that were read.
     files: Vec<(Matters, File)>,
+    /// More memory than there is: what is needed at least, and what may be taken, in bytes.
+    needs: Option<(u64, u64)>,
     /// Whether what is read now matters to pictures only.
     reads_looks: bool,
     pub(crate) model: Model,
@@ -162,6 +164,7 @@ impl<'a> Resolver<'a> {
             problems: Problems::new(&scene.sources),
             assets: &scene.assets,
             files: Vec::new(),
+            needs: None,
             reads_looks: false,
             model: scene.file.model.as_deref().copied().unwrap_or(Model::StableFluids),
             d: 2,

@@ -194,25 +194,15 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether there is memory for figures on this grid. Says so once if there is none; boxes that are too large for any machine
-    /// are refused later.
-    fn fits_into_memory(&mut self, grid: &Grid) -> bool {
+    /// Whether figures may be drawn on this grid. If not, the scene is refused as a whole.
+    pub(super) fn fits_into_memory(&mut self, grid: &Grid) -> bool {
         let cells = grid.cells.iter().map(|&n| n as u128).product::<u128>();
-        if cells > u128::from(MAX_CELLS) {
-            return false;
-        }
         // The velocity twice, smoke, targets and what is smoothed: less will not do.
-        let needed = cells * 4 * 16;
-        match crate::run::available_memory() {
-            Some(free) if needed > u128::from(free) => {
-                let message = "there is not enough memory for smoke with targets on so many cells";
-                if !self.problems.errors.iter().any(|e| e.message() == message) {
-                    self.problems.error(None, message, "").help(format!(
-                        "at least {} MiB are needed, {} MiB are free: make `grid.cells` smaller",
-                        needed >> 20,
-                        free >> 20
-                    ));
-                }
+        let needed = u64::try_from(cells * 4 * 16).unwrap_or(u64::MAX);
+        match self.assets.memory_limit() {
+            _ if cells > u128::from(MAX_CELLS) => false,
+            Some(limit) if needed > limit => {
+                self.needs.get_or_insert((needed, limit));
                 false
             }
             _ => true,

@@ -53,7 +53,7 @@ impl Resolver<'_> {
                 .help("leave out `size`, or make it proportional to `cells`");
         }
         let mut draft = self.draft(file, setup);
-        if !self.problems.errors.is_empty() {
+        if !self.problems.errors.is_empty() || !self.fits_into_memory(&setup.grid) {
             // The values behind an error are stand-ins: nothing can be chosen for them.
             return Some(draft.guide);
         }
