@@ -20,7 +20,7 @@ pub struct SceneArgs {
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Changes to the scene")]
     set: Vec<String>,
     /// Last frame: short for --set time.frames=N
-    #[arg(long, value_name = "N", help_heading = "Changes to the scene")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_count, help_heading = "Changes to the scene")]
     frames: Option<u64>,
     /// Finer or coarser cells in the same box: 0.5 halves the cells along each axis, for a quick look
     #[arg(long, value_name = "FACTOR", value_parser = parse_scale, help_heading = "Changes to the scene")]
@@ -28,6 +28,10 @@ pub struct SceneArgs {
     /// Folder of the meshes that the scene names [default: the folder of the scene]
     #[arg(long, value_name = "DIR", help_heading = "Changes to the scene")]
     asset_root: Option<PathBuf>,
+}
+
+fn parse_count(text: &str) -> Result<u64, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "write a whole number, 1 or more".to_owned())
 }
 
 fn parse_scale(text: &str) -> Result<f64, String> {

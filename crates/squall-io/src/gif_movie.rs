@@ -2,7 +2,7 @@
 
 use crate::dither::{Mapper, opaque};
 use crate::image::read_png;
-use crate::movie::{BATCH, MovieError, Watch, read_batch};
+use crate::movie::{MovieError, Watch, batch, read_batch};
 use crate::output::{IoError, OutputFile};
 use crate::palette::{Histogram, Palette};
 use gif::{DisposalMethod, Encoder, Frame, Repeat};
@@ -35,7 +35,7 @@ pub fn write(frames: &[PathBuf], fps: f64, out: &Path, watch: &mut Watch<'_>) ->
 
     let shown = shown_frames(frames.len(), fps);
     let mut before: Option<Vec<u8>> = None;
-    for batch in shown.chunks(BATCH) {
+    for batch in shown.chunks(batch(first.width, first.height)) {
         let paths: Vec<_> = batch.iter().map(|&(frame, _)| &frames[frame]).collect();
         let pictures = read_batch(&paths, first.width, first.height)?;
         let indices: Vec<_> = pictures.par_iter().map(|p| mapper.indices(&p.rgba, usize::from(width))).collect();
@@ -61,7 +61,7 @@ fn palette(frames: &[PathBuf], width: u32, height: u32, watch: &mut Watch<'_>) -
     let histogram = Histogram::new();
     let count = frames.len().min(PALETTE_FRAMES);
     let chosen: Vec<_> = (0..count).map(|i| &frames[i * frames.len() / count]).collect();
-    for batch in chosen.chunks(BATCH) {
+    for batch in chosen.chunks(batch(width, height)) {
         let pictures = read_batch(batch, width, height)?;
         pictures.par_iter().for_each(|p| p.rgba.as_chunks().0.iter().for_each(|&pixel| histogram.add(opaque(pixel))));
         watch(0)?;

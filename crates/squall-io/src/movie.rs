@@ -124,8 +124,11 @@ pub fn assemble(
 /// Hears how many frames are done, and says whether to go on.
 pub(crate) type Watch<'a> = dyn FnMut(usize) -> Result<(), MovieError> + 'a;
 
-/// Frames that are decoded at a time: enough for all cores, little enough for memory.
-pub(crate) const BATCH: usize = 16;
+/// Pictures that are decoded at a time: enough for all cores, little enough for memory.
+pub fn batch(width: u32, height: u32) -> usize {
+    const MOST_BYTES: u64 = 128 << 20;
+    (MOST_BYTES / (4 * u64::from(width) * u64::from(height)).max(1)).clamp(2, 16) as usize
+}
 
 /// Reads some frames in parallel; all must have the size of the first frame of the movie.
 pub(crate) fn read_batch(paths: &[&PathBuf], width: u32, height: u32) -> Result<Vec<Picture>, MovieError> {

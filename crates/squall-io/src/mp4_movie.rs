@@ -1,7 +1,7 @@
 //! MP4 through an installed `ffmpeg`: raw pixels go in by a pipe.
 
 use crate::image::read_png;
-use crate::movie::{BATCH, MovieError, Watch, read_batch};
+use crate::movie::{MovieError, Watch, batch, read_batch};
 use crate::output::{IoError, OutputFile};
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -30,7 +30,7 @@ pub fn write(
 
     let mut done = 0;
     let mut feed = || -> Result<(), MovieError> {
-        for batch in frames.chunks(BATCH) {
+        for batch in frames.chunks(batch(first.width, first.height)) {
             let paths: Vec<_> = batch.iter().collect();
             for picture in read_batch(&paths, first.width, first.height)? {
                 let sent = pipe.as_mut().map_or(Ok(()), |pipe| pipe.write_all(&picture.rgba));

@@ -7,6 +7,7 @@ pub(crate) mod figure;
 pub(crate) mod shape;
 mod smoke;
 pub(crate) mod target;
+pub mod trial;
 
 use squall_core::advect::Advection;
 use squall_core::diffuse::DiffusionScheme;
@@ -107,6 +108,15 @@ pub fn estimate(setup: &Setup) -> Estimate {
     Estimate { bytes: once.bytes.saturating_add(loop_bytes(setup)), ..once }
 }
 
+/// The same where the grid follows the smoke and has come to have so many cells.
+pub fn estimate_at(setup: &Setup, cells: u64) -> u64 {
+    let box_cells = setup.cell_count().max(1);
+    let whole = estimate(setup).bytes;
+    let fixed = BASE_BYTES.saturating_add(frame_bytes(setup)).min(whole);
+    let per_cell = (whole - fixed) as f64 / box_cells as f64;
+    fixed.saturating_add((per_cell * cells as f64) as u64)
+}
+
 fn estimate_once(setup: &Setup) -> Estimate {
     match (setup.model, setup.dimensions()) {
         (setup::Model::StableFluids, 2) => estimate_for::<2>(setup),
@@ -167,8 +177,13 @@ fn picture_bytes(setup: &Setup) -> u64 {
         _ => shown,
     };
     let light = if d == 3 { cells.saturating_mul(4) } else { 0 };
-    shown.saturating_mul(cells).saturating_mul(4).saturating_add(light)
-        + u64::from(setup.output.width) * u64::from(setup.output.height) * 40
+    shown.saturating_mul(cells).saturating_mul(4).saturating_add(light) + frame_bytes(setup)
+}
+
+/// What one picture takes: in linear light and for the screen, or several times for the screen, until it is written.
+fn frame_bytes(setup: &Setup) -> u64 {
+    let pixel = if setup.film.is_some() || setup.texture.is_some() { 40 } else { 22 };
+    u64::from(setup.output.width) * u64::from(setup.output.height) * pixel
 }
 
 /// Whether an end holds a value other than zero.

@@ -38,7 +38,7 @@ const PATIENCE: f64 = 0.5;
 /// Nobody has more parameters: a longer list is damage.
 const MOST_CHANGES: u64 = 10_000;
 /// Most steps in a frame: who needs more has made a mistake.
-const MAX_STEPS: u32 = 10_000;
+pub(crate) const MAX_STEPS: u32 = 10_000;
 
 /// Leads a simulation from frame to frame. The lengths of steps depend on the state alone, so one that is saved between two
 /// steps and restored goes on as if nothing had happened.
@@ -178,7 +178,7 @@ pub enum DriveError {
     #[error("{0}")]
     NotAccountedFor(Trouble),
     /// The fluid is too fast for the frame rate.
-    #[error("frame {frame} was not reached in {limit} steps: fluid crosses {cells_per_second:.2e} cells per second")]
+    #[error("frame {frame} takes more than {limit} steps: fluid crosses {cells_per_second:.2e} cells per second")]
     TooManySteps {
         /// Which frame.
         frame: u64,
@@ -400,16 +400,16 @@ impl Driver {
     pub fn step(&mut self) -> Result<Step, DriveError> {
         let frame = self.frame + 1;
         if let Some(before) = self.preparation() {
-            self.count(before.done + 1)?;
+            self.count(before.done + 1, 0.0)?;
             let step = self.make(self.limit(), None)?;
             if self.preparation().is_none_or(|now| now.done != before.done) {
                 self.since = 0;
             }
             return Ok(step);
         }
-        self.count(frame)?;
         let end = frame as f64 / self.fps;
         let remaining = end - self.film.time();
+        self.count(frame, remaining)?;
         let dt = next_dt(remaining, self.limit());
         let mut step = self.make(dt, Some((frame, 1.0 - (remaining - dt) * self.fps)))?;
         // Steps add up to frames but for rounding; a loop knows its frames by itself.
@@ -469,8 +469,8 @@ impl Driver {
     pub fn run_to_time(&mut self, end: f64) -> Result<(), DriveError> {
         let next = self.frame + 1;
         while self.film.time() < end {
-            self.count(next)?;
             let remaining = end - self.film.time();
+            self.count(next, remaining)?;
             let dt = next_dt(remaining, self.limit());
             self.make(dt, None)?;
             if dt == remaining {
@@ -487,9 +487,10 @@ impl Driver {
         self.film.longest_step(self.cfl).min(self.longest)
     }
 
-    /// Counts a step towards a frame.
-    fn count(&mut self, frame: u64) -> Result<(), DriveError> {
-        if self.since >= MAX_STEPS {
+    /// Counts a step towards a frame that is `remaining` seconds away. Whether steps will be too many is known long before.
+    fn count(&mut self, frame: u64, remaining: f64) -> Result<(), DriveError> {
+        let hopeless = self.since >= MAX_STEPS / 50 && remaining > self.limit() * f64::from(MAX_STEPS);
+        if self.since >= MAX_STEPS || hopeless {
             let cells_per_second = self.film.simulation().cells_per_second();
             return Err(DriveError::TooManySteps { frame, limit: MAX_STEPS, cells_per_second });
         }

@@ -19,7 +19,7 @@ use squall_io::{IoError, MovieError, OutputFolder, Owner, Start};
 
 use crate::output::{End, Outputs};
 use crate::setup::{Movie, Setup};
-pub use budget::{available_memory, disk_needed, memory_needed, peak_memory, usable_memory};
+pub use budget::{available_memory, disk_needed, memory_needed, memory_needed_at, peak_memory, usable_memory};
 pub use render::render;
 pub use report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use simulate::Simulator;
@@ -67,7 +67,11 @@ pub fn run(
     cancel: &CancelToken,
 ) -> Result<Summary, RunError> {
     let start = Instant::now();
-    let last = u64::from(setup.time.frames);
+    let every = frames(setup, options);
+    if every.is_empty() {
+        return Err(RunError::NoFrames { frames: setup.time.frames });
+    }
+    let last = *every.end();
     if setup.output.movie == Movie::Mp4 && !is_installed("ffmpeg") {
         // Better now than after a night of computing.
         return Err(MovieError::NoFfmpeg.into());
@@ -99,8 +103,7 @@ pub fn run(
     }
     if summary.outcome != Outcome::Cancelled {
         let outputs = Outputs::new(setup, &options.name);
-        let frames = frames(setup, last);
-        finish(&outputs, frames, folder, &mut summary, observer, cancel)?;
+        finish(&outputs, every, folder, &mut summary, observer, cancel)?;
     }
     summary.seconds = start.elapsed().as_secs_f64();
     summary.peak_memory = peak_memory();
@@ -114,9 +117,13 @@ const TIMINGS: &str = "timings.csv";
 /// How well smokes meet their targets, frame by frame.
 const TARGETS: &str = "targets.csv";
 
-/// The frames that are written, up to `last`.
-fn frames(setup: &Setup, last: u64) -> std::ops::RangeInclusive<u64> {
-    u64::from(!setup.time.include_start)..=last
+/// The frames that are written.
+fn frames(setup: &Setup, options: &RunOptions) -> std::ops::RangeInclusive<u64> {
+    let (first, last) = (u64::from(!setup.time.include_start), u64::from(setup.time.frames));
+    match &options.only {
+        Some(only) => first.max(*only.start())..=last.min(*only.end()),
+        None => first..=last,
+    }
 }
 
 /// Keeps other runs out of the folder until it is dropped, or the process ends in whatever way.

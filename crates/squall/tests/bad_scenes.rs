@@ -236,6 +236,7 @@ cases!(forces_in_3d, GRID_3D, {
 cases!(solver_time_and_output, SMOKE, {
     "no speed at all" => "[solver]\ncfl = 0.0\n",
     "max_dt zero" => "[solver]\nmax_dt = 0.0\n",
+    "max_dt far too short" => "[solver]\nmax_dt = 1e-12\n",
     "filter above one" => "[solver]\nfilter = 5\n",
     "no frames per second" => "[time]\nfps = 0\n",
     "no frames" => "[time]\nframes = 0\n",

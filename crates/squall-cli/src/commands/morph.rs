@@ -128,7 +128,7 @@ fn try_run(args: &Args, voice: Voice) -> Result<Code, Failure> {
         return Ok(Code::Done);
     }
     let loaded = found(&plan).load(&args.set, None, voice)?;
-    let code = args.how.run(loaded, &typed_again, voice)?;
+    let code = args.how.run(loaded, None, &typed_again, voice)?;
     if let (Some(wanted), Code::Done) = (args.tune, code) {
         tune::tell_reached(wanted, &plan, &args.how.folder(&name), args, voice)?;
     }

@@ -1,5 +1,6 @@
 //! `squall run`: a scene becomes frames and a movie.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use squall::run::{CancelToken, Mass, Outcome, RunOptions, Summary};
@@ -22,6 +23,9 @@ pub struct Args {
     /// A quick look: half the cells along each axis, small pictures of preview quality, no volumes; in out/NAME_preview
     #[arg(long, help_heading = "Changes to the scene")]
     preview: bool,
+    /// A still: compute up to this frame and write no other; in out/NAME_still
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    frame: Option<u64>,
     #[command(flatten)]
     how: HowArgs,
 }
@@ -62,16 +66,23 @@ pub struct HowArgs {
 }
 
 pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
-    let preview = args.preview.then(|| "--preview".to_owned());
-    let again =
-        || [vec!["run".to_owned()], args.scene.typed(), args.how.typed(), preview.iter().cloned().collect()].concat();
+    let again = || {
+        let mut words = [vec!["run".to_owned()], args.scene.typed(), args.how.typed()].concat();
+        words.extend(args.preview.then(|| "--preview".to_owned()));
+        words.extend(args.frame.iter().flat_map(|n| ["--frame".to_owned(), n.to_string()]));
+        words
+    };
     args.how.telling(|| {
         let limit = args.how.memory_limit;
-        let loaded = match args.preview {
+        let mut loaded = match args.preview {
             true => args.scene.load_preview(limit, voice)?,
             false => args.scene.load_within(limit, voice)?,
         };
-        args.how.run(loaded, &again, voice)
+        if args.frame.is_some() {
+            loaded.name += "_still";
+            loaded.setup = loaded.setup.without_movie();
+        }
+        args.how.run(loaded, args.frame.map(|n| n..=n), &again, voice)
     })
 }
 
@@ -96,7 +107,13 @@ impl HowArgs {
     }
 
     /// Runs a scene; `again` gives the words of the command that goes on with it.
-    pub fn run(&self, mut loaded: Loaded, again: &dyn Fn() -> Vec<String>, voice: Voice) -> Result<Code, Failure> {
+    pub fn run(
+        &self,
+        mut loaded: Loaded,
+        only: Option<RangeInclusive<u64>>,
+        again: &dyn Fn() -> Vec<String>,
+        voice: Voice,
+    ) -> Result<Code, Failure> {
         if self.no_movie {
             loaded.setup = loaded.setup.without_movie();
         }
@@ -110,6 +127,7 @@ impl HowArgs {
             strict: self.strict,
             memory_limit: self.memory_limit,
             origin: Some(loaded.origin.clone()),
+            only,
             ..RunOptions::new(&loaded.name, "")
         };
         let cancel = stop_on_signals(voice)?;
@@ -305,7 +323,8 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         _ => return Err(format!("{unit:?} is not a unit: use kB, MB, GB or TB")),
     };
     match number.trim().parse::<f64>() {
-        Ok(n) if n.is_finite() && n > 0.0 => Ok((n * factor) as u64),
+        Ok(n) if n.is_finite() && n * factor >= 1e6 => Ok((n * factor) as u64),
+        Ok(n) if n > 0.0 => Err(format!("less than a megabyte: did you mean {number}MB or {number}GB?")),
         _ => Err("write it like 8GB or 500MB".to_owned()),
     }
 }

@@ -164,10 +164,17 @@ fn a_value_that_is_not_finite_ends_with_6_and_names_field_cell_and_time() {
 fn too_many_steps_in_a_frame_name_the_fix() {
     let folder = Folder::new("fast");
     let scene = TINY.replace("velocity = [0.1, 0.8]", "velocity = [0.0, 1e7]");
-    folder.write("s.toml", &(scene + "\n[solver]\ncfl = 0.01\n"));
-    let ended = folder.squall(&["run", "s.toml"]);
-    assert_eq!(ended.code, Some(6), "{}", ended.stderr);
-    assert!(ended.stderr.contains("solver.cfl"), "{}", ended.stderr);
+    folder.write("source.toml", &(scene + "\n[solver]\ncfl = 0.01\n"));
+    // What the scene prescribes is known before; what forces do, after some steps.
+    folder.write(
+        "force.toml",
+        &(TINY.to_owned() + "\n[[force]]\nexpression = [\"0\", \"1e12*x\"]\n[solver]\ncfl = 0.01\n"),
+    );
+    for (file, code) in [("source.toml", 3), ("force.toml", 6)] {
+        let ended = folder.squall(&["run", file]);
+        assert_eq!(ended.code, Some(code), "{}", ended.stderr);
+        assert!(ended.stderr.contains("solver.cfl"), "{}", ended.stderr);
+    }
 }
 
 #[test]

@@ -193,6 +193,50 @@ fn unbounded_smoke_past_a_turning_plate_in_changing_wind_goes_on_to_the_same_byt
 }
 
 #[test]
+fn smoke_that_outgrows_its_memory_stops_with_its_state_saved() {
+    let folder = Folder::new("grows");
+    let scene = r#"
+        model = "smoke"
+        [grid]
+        cells = [24, 40, 24]
+        [[source]]
+        shape = { sphere = { center = [0.5, 0.2, 0.5], radius = 0.2 } }
+        set = { density = 1.0, temperature = 240.0 }
+        velocity = [0.0, 3.0, 0.0]
+        [time]
+        frames = 20
+        [output]
+        width = 32
+        vdb = false
+        movie = "none"
+    "#;
+    folder.write("s.toml", scene);
+    let ended = folder.squall(&["run", "s.toml", "-q", "--memory-limit", "45MB"]);
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert!(ended.stderr.contains("--memory-limit"), "{}", ended.stderr);
+    let ended = folder.ok(&["run", "s.toml"]);
+    assert!(ended.stdout.contains("resumed after frame"), "{}", ended.stdout);
+    folder.ok(&["run", "s.toml", "-q", "--out", "whole"]);
+    assert_same(&folder.files("whole"), &folder.files("out/s"), "with more memory");
+}
+
+#[test]
+fn a_still_is_one_frame_of_the_film_and_a_later_one_goes_on_from_it() {
+    let folder = Folder::with_tiny("still");
+    folder.ok(&["run", "tiny.toml", "-q"]);
+    let film = folder.files("out/tiny");
+    for frame in [2, 5, 3] {
+        folder.ok(&["run", "tiny.toml", "-q", "--frame", &frame.to_string()]);
+        let still = folder.files("out/tiny_still");
+        let name = format!("frame_{frame:04}.png");
+        assert!(still[&name] == film[&name], "{name} differs");
+        assert!(!still.contains_key("frame_0001.png") && !still.contains_key("tiny_still.gif"), "{:?}", still.keys());
+    }
+    let ended = folder.squall(&["run", "tiny.toml", "--frame", "7"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+}
+
+#[test]
 fn restarting_computes_everything_again() {
     let folder = Folder::with_tiny("restart");
     folder.ok(&["run", "tiny.toml", "-q"]);

@@ -177,8 +177,11 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let plan = plan(Problem::of(&grid).with_solids(solids));
     // Open faces, velocities and distances of solids.
     let around_solids = if solids { 2 * D + 3 } else { 0 };
+    // What is known of the outside of tiles, and the trees of its sums.
+    let outside = if setup.grid.is_unbounded() { D + 12 } else { 0 };
     let fields = Flow::<D>::fields_needed(&options(setup, smoke), setup.substances.len())
         + around_solids
+        + outside
         + texture_fields::<D>(setup);
     let bytes = (fields as u64)
         .saturating_mul(Layout::<D>::bytes(grid.cells))

@@ -125,16 +125,34 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         .saturating_add(figure_bytes(setup, guide))
         .saturating_add(noise_bytes(setup, &grid))
         .saturating_add(picture_bytes(setup))
-        .saturating_add(BASE_BYTES);
+        .saturating_add(BASE_BYTES)
+        .max(drawing_bytes(setup, guide).saturating_add(BASE_BYTES));
     let plan = plan(Problem::of(&grid).with_solids(solids));
     Estimate { bytes, fields, solver: plan.how(), why: plan.reason.to_owned() }
 }
 
+/// What the largest figure takes while it is drawn, before anything else is there.
+fn drawing_bytes(setup: &Setup, guide: &Guide) -> u64 {
+    let mut pixels: Vec<u64> = setup.grid.cells.iter().map(|&n| crate::target::pixels_across(n) as u64).collect();
+    pixels.sort_unstable();
+    let canvas = pixels.iter().rev().take(2).product::<u64>();
+    let bytes = figures(setup, guide).map(|figure| match &figure.kind {
+        FigureKind::Text { .. } => 8 * canvas,
+        // Its colours, what of them is drawn, and how much of each cell that covers.
+        FigureKind::Image { .. } => 32 * canvas,
+        _ => 0,
+    });
+    bytes.max().unwrap_or(0)
+}
+
+fn figures<'a>(setup: &'a Setup, guide: &'a Guide) -> impl Iterator<Item = &'a setup::Figure> {
+    let targets = guide.smokes.iter().flat_map(|s| &s.targets).map(|t| &t.figure);
+    targets.chain(setup.substances.iter().filter_map(|s| s.start.as_ref()))
+}
+
 /// What figures take.
 fn figure_bytes(setup: &Setup, guide: &Guide) -> u64 {
-    let targets = guide.smokes.iter().flat_map(|s| &s.targets).map(|t| &t.figure);
-    let starts = setup.substances.iter().filter_map(|s| s.start.as_ref());
-    let values = targets.chain(starts).map(|figure| match &figure.kind {
+    let values = figures(setup, guide).map(|figure| match &figure.kind {
         FigureKind::Film { density, .. } => density.values() as u64 + setup.cell_count(),
         FigureKind::Shape { .. } | FigureKind::Formula(_) => 0,
         _ => setup.cell_count(),

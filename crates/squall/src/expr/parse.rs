@@ -330,6 +330,9 @@ impl<'a> Parser<'a> {
         }
         let names = || self.allowed.iter().map(String::as_str).chain(CONSTANTS.iter().map(|(name, _)| *name));
         let help = match nearest(name, names()) {
+            _ if ["rand", "random", "rnd"].contains(&name) => {
+                "use `noise`: a smooth random field, the same in every run; `seed` changes it".to_owned()
+            }
             Some(best) => format!("did you mean `{best}`?"),
             None => format!("known here: {}", names().collect::<Vec<_>>().join(", ")),
         };

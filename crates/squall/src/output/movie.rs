@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use squall_io::{MovieError, MovieFormat, assemble};
+use squall_io::{MovieError, MovieFormat, assemble, movie};
 
 use super::{End, Expected, FRAMES, FrameOutput, Job, Shot, numbered_path};
 use crate::run::{Event, RunError};
@@ -22,7 +22,8 @@ pub(super) struct MovieOutput {
     format: MovieFormat,
     file: String,
     fps: f64,
-    pixels: u64,
+    size: [u32; 2],
+    frames: u32,
 }
 
 impl MovieOutput {
@@ -30,8 +31,8 @@ impl MovieOutput {
     pub fn new(setup: &Setup, name: &str) -> Option<Self> {
         let format = format(setup.output.movie);
         let file = format!("{name}.{}", format.extension()?);
-        let pixels = u64::from(setup.output.width) * u64::from(setup.output.height);
-        Some(Self { format, file, fps: setup.time.fps, pixels })
+        let size = [setup.output.width, setup.output.height];
+        Some(Self { format, file, fps: setup.time.fps, size, frames: setup.time.frames })
     }
 }
 
@@ -53,8 +54,12 @@ impl FrameOutput for MovieOutput {
     }
 
     fn expected(&self) -> Expected {
-        // 0.1 to 0.2 bytes per pixel; several frames are decoded at a time.
-        Expected { disk: self.pixels / 10, memory: 0, at_the_end: (32 << 20) + self.pixels.saturating_mul(96) }
+        let [width, height] = self.size;
+        let pixels = u64::from(width) * u64::from(height);
+        // Each picture that is decoded, its colours in the palette, and what was packed of it.
+        let decoded = movie::batch(width, height).min(self.frames as usize) as u64;
+        // 0.1 to 0.2 bytes per pixel on the disk.
+        Expected { disk: pixels / 10, memory: 0, at_the_end: (32 << 20) + pixels.saturating_mul(5 * decoded + 8) }
     }
 
     fn capture(&mut self, _: &Shot<'_>) -> Result<Job, RunError> {

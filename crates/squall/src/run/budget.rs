@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{RunError, RunOptions, writer};
-use crate::build::estimate;
+use crate::build::{estimate, estimate_at};
 use crate::output::Outputs;
 use crate::setup::Setup;
 
@@ -15,11 +15,26 @@ pub fn memory_needed(setup: &Setup) -> u64 {
     estimate(setup).bytes.saturating_add(waiting).max(expected.at_the_end)
 }
 
+/// The same where the grid follows the smoke and has come to have so many cells.
+pub fn memory_needed_at(setup: &Setup, cells: u64) -> u64 {
+    memory_needed(setup).saturating_sub(estimate(setup).bytes).saturating_add(estimate_at(setup, cells))
+}
+
 /// Compares the memory that the run needs with what it may take.
 pub(super) fn check_memory(setup: &Setup, options: &RunOptions) -> Result<(), RunError> {
     let needed = memory_needed(setup);
     match limit(options) {
         Some(limit) if needed > limit => Err(RunError::Memory { needed, limit }),
+        _ => Ok(()),
+    }
+}
+
+/// The same with the cells that there are by now. Other models have the cells that they began with.
+pub(super) fn check_cells(setup: &Setup, options: &RunOptions, cells: u64) -> Result<(), RunError> {
+    match options.memory_limit {
+        Some(limit) if setup.grid.is_unbounded() && memory_needed_at(setup, cells) > limit => {
+            Err(RunError::Memory { needed: memory_needed_at(setup, cells), limit })
+        }
         _ => Ok(()),
     }
 }

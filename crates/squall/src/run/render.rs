@@ -32,13 +32,7 @@ pub fn render(
     if same_folder(run, &options.out) {
         return Err(RunError::OverItself { folder: run.to_owned() });
     }
-    let every = match &options.only {
-        Some(only) => {
-            let all = frames(setup, u64::from(setup.time.frames));
-            (*only.start().max(all.start()))..=(*only.end().min(all.end()))
-        }
-        None => frames(setup, u64::from(setup.time.frames)),
-    };
+    let every = frames(setup, options);
     let last = *every.end();
     if every.is_empty() {
         return Err(RunError::NoFrames { frames: setup.time.frames });

@@ -299,7 +299,8 @@ impl RunError {
     pub fn advice(&self) -> Option<String> {
         let text = match self {
             RunError::Memory { .. } => {
-                "use fewer cells: half as many along each axis take an eighth of the memory in 3D, a quarter in 2D"
+                "use fewer cells (half as many along each axis take an eighth of the memory in 3D, a quarter in 2D), or raise \
+                 --memory-limit"
             }
             RunError::Disk { .. } => "free some space, write fewer frames or raw fields, or choose another folder",
             RunError::Busy { .. } => "wait until it ends, or choose another folder with --out",

@@ -18,7 +18,7 @@ pub(super) fn newest_state(
     observer: &mut dyn Observer,
 ) -> Result<Option<Checkpoint>, RunError> {
     let found = match options.start {
-        Start::Resume => usable(folder, setup, outputs, observer)?,
+        Start::Resume => usable(folder, setup, options, outputs, observer)?,
         _ => None,
     };
     let last = found.as_ref().map(|checkpoint| checkpoint.position.frame);
@@ -29,6 +29,7 @@ pub(super) fn newest_state(
 fn usable(
     folder: &OutputFolder,
     setup: &Setup,
+    options: &RunOptions,
     outputs: &Outputs,
     observer: &mut dyn Observer,
 ) -> Result<Option<Checkpoint>, RunError> {
@@ -43,8 +44,9 @@ fn usable(
         Err(CheckpointError::Io(e)) if e.is_not_found() => return Ok(None),
         Err(e) => return Err(e.into()),
     };
-    let last = newest.position.frame.min(u64::from(setup.time.frames));
-    let damage = folder.first_damage(frames(setup, last), |frame| outputs.files(frame));
+    let every = frames(setup, options);
+    let last = newest.position.frame.min(*every.end());
+    let damage = folder.first_damage(*every.start()..=last, |frame| outputs.files(frame));
     let fault = |checkpoint: &Checkpoint| match &damage {
         Some(damage) if damage.frame <= checkpoint.position.frame => {
             Some(format!("{} is {}", damage.path.display(), damage.what))

@@ -23,7 +23,7 @@ const LOG_SECONDS: f64 = 5.0;
 
 pub(super) struct Simulator<'a> {
     setup: &'a Setup,
-    strict: bool,
+    options: &'a RunOptions,
     told_of_pressure: bool,
     told_of_viscosity: bool,
     /// Whether it was told that 16 bits are too few.
@@ -74,7 +74,7 @@ impl<'a> Simulator<'a> {
     /// Builds the simulation and puts it where the checkpoint was taken.
     pub fn new(
         setup: &'a Setup,
-        options: &RunOptions,
+        options: &'a RunOptions,
         folder: OutputFolder,
         outputs: Outputs,
         checkpoint: Option<Checkpoint>,
@@ -103,7 +103,7 @@ impl<'a> Simulator<'a> {
         };
         Ok(Self {
             setup,
-            strict: options.strict,
+            options,
             told_of_pressure: false,
             told_of_viscosity: false,
             saturated: false,
@@ -148,6 +148,11 @@ impl<'a> Simulator<'a> {
             } else {
                 self.save_from_time_to_time(observer)?;
             }
+            if let Err(error) = budget::check_cells(self.setup, self.options, step.report.cells) {
+                // With more memory it can go on from here.
+                self.save(observer)?;
+                return Err(error.into());
+            }
         }
         self.save(observer)
     }
@@ -174,7 +179,7 @@ impl<'a> Simulator<'a> {
             let (step, seconds, substances) = (*number, *seconds, self.driver.substances());
             observer.event(&Event::Step { step, frame, progress, seconds, report, substances });
         }
-        if self.strict {
+        if self.options.strict {
             step.strictly()?;
         }
         step.troubles.iter().for_each(|trouble| observer.event(&Event::Trouble(trouble)));
@@ -214,6 +219,10 @@ impl<'a> Simulator<'a> {
             let figures = self.driver.simulation_mut().figures().into_iter().map(|figure| figure.value);
             log.row(number, std::iter::once(time).chain(figures));
         }
+        if !super::frames(self.setup, self.options).contains(&number) {
+            self.frame = number;
+            return Ok(());
+        }
         let sim = self.driver.simulation();
         let picture = drawn(self.painter.draw(sim, time, number))?;
         let passes = drawn(self.painter.draw_passes(sim, time, number, &picture))?;
@@ -250,7 +259,7 @@ impl<'a> Simulator<'a> {
     fn save(&mut self, observer: &mut dyn Observer) -> Result<(), Stop> {
         tell(self.writer.flush()?, observer);
         self.save_logs()?;
-        if self.frame >= u64::from(!self.setup.time.include_start) {
+        if self.frame >= *super::frames(self.setup, self.options).start() {
             self.outputs.update(&self.folder, self.frame)?;
         }
         // A checkpoint must not survive what it rests on.

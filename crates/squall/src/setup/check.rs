@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::diagnostic::{Problem, Problems, Sources, Span};
+use crate::driver::MAX_STEPS;
 use crate::scene;
 
 pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
@@ -10,6 +11,7 @@ pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Probl
         // The values behind an error are stand-ins: warnings about them would only confuse.
         return;
     }
+    many_steps(setup, file, problems);
     idle_sources(setup, file, problems);
     lost_objects(setup, file, problems);
     idle_substances(setup, file, problems);
@@ -17,6 +19,51 @@ pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Probl
     unseen_smoke(setup, file, problems);
     late_targets(setup, file, problems);
     useless_forces(setup, file, problems);
+}
+
+impl Setup {
+    /// Steps in a frame if the fluid is never faster than what the scene prescribes: usually it will be.
+    pub fn fewest_steps_per_frame(&self) -> f64 {
+        let spacing = self.grid.spacing();
+        let cells_per_second = |v: &[f64]| v.iter().zip(&spacing).map(|(v, h)| v.abs() / h).fold(0.0, f64::max);
+        let sides = self.grid.axes.iter().flat_map(|axis| match axis {
+            Axis::Bounded { lo, hi } => vec![lo, hi],
+            Axis::Periodic | Axis::Unbounded => vec![],
+        });
+        let sides = sides.filter_map(|side| match side {
+            Side::Inflow(v) | Side::NoSlip(v) => Some(v.clone()),
+            _ => None,
+        });
+        let duration = self.time.duration();
+        let largest = |v: &Vec<Curve>| v.iter().map(|curve| curve.largest_abs(duration)).collect::<Vec<f64>>();
+        let sources = self.sources.iter().filter_map(|s| s.velocity.as_ref()).map(largest);
+        let fastest = sides.chain(sources).map(|v| cells_per_second(&v)).fold(0.0, f64::max);
+        let by_length = self.solver.max_dt.map_or(0.0, |max| 1.0 / max);
+        (fastest / self.solver.cfl).max(by_length) / self.time.fps
+    }
+}
+
+/// Steps so short that the first frame would never come, or only after hours.
+fn many_steps(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    const MANY: f64 = 500.0;
+    let steps = setup.fewest_steps_per_frame();
+    if steps <= MANY {
+        return;
+    }
+    let shortest = file.solver.as_ref().and_then(|s| s.max_dt.as_ref());
+    let by_length = setup.solver.max_dt.is_some_and(|max| 1.0 / max >= 0.999 * steps * setup.time.fps);
+    let (place, why) = match shortest.filter(|_| by_length) {
+        Some(max) => (Some(max.span), "`solver.max_dt` is so short"),
+        None => (None, "sources or sides are so fast for cells of this size"),
+    };
+    let message = format!("every frame takes {steps:.0} steps or more: {why}");
+    let help =
+        "make steps longer (solver.max_dt, solver.cfl), velocities slower, cells larger, or frames more frequent";
+    if steps > f64::from(MAX_STEPS) {
+        problems.error(place, message, format!("at most {MAX_STEPS} steps a frame")).help(help);
+    } else {
+        problems.warn(place, message, "slow").help(help);
+    }
 }
 
 /// Smoke that is only hot cannot be seen.

@@ -63,6 +63,12 @@ pub enum TargetError {
     },
 }
 
+/// Pixels along an axis of so many cells in which letters and drawings are drawn: eight for each cell, which is more than the grid
+/// can show, and on large grids two.
+pub fn pixels_across(cells: usize) -> usize {
+    (8 * cells).clamp(64, (2 * cells).clamp(2048, 8192))
+}
+
 /// Where in the box something with an extent of its own goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {

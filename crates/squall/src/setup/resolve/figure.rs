@@ -16,10 +16,6 @@ use crate::target::{self, DensitySequence, PictureOptions, TargetError, face, on
 /// Longest sequence of pictures.
 const MAX_PICTURES: u64 = 10_000;
 
-/// Pixels per cell of letters and drawings: more than the grid can show.
-const PIXELS_PER_CELL: usize = 8;
-const MOST_PIXELS: usize = 4096;
-
 type Typed = scene::Figure;
 
 impl Resolver<'_> {
@@ -212,7 +208,7 @@ impl Resolver<'_> {
     /// Pictures, films and letters.
     fn flat(&mut self, f: &Typed, span: Span, frame: &Frame, key: &str, grid: &Grid) -> Option<FigureKind> {
         let (canvas, placement) = canvas(grid, frame);
-        let resolution = canvas.cells.map(|n| (PIXELS_PER_CELL * n).clamp(64, MOST_PIXELS));
+        let resolution = canvas.cells.map(target::pixels_across);
         let ink = Ink {
             channel: f.channel.as_deref().copied().unwrap_or(Channel::Auto),
             invert: f.invert.as_deref().copied().unwrap_or(false),

@@ -1,0 +1,83 @@
+//! How far smoke without bounds will spread: a run on few cells tells it in advance, in a second.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use squall_core::Volume;
+use squall_core::layout::tile_width;
+use squall_core::volume::{BLOCK, BLOCK_CELLS};
+
+use crate::driver::Driver;
+use crate::setup::{Axis, Setup};
+
+/// Cells of the box in the trial, about.
+const CELLS: f64 = 4_000.0;
+/// A trial that takes longer is ended.
+const LONGEST: Duration = Duration::from_secs(2);
+/// Cells of air around the smoke besides `smoke.buffer`: what it moves by in a step.
+const STEP: i32 = 2;
+
+/// What a trial found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// How many cells there are at most.
+    pub cells: u64,
+    /// In the frames up to this one.
+    pub frames: u64,
+}
+
+/// How far smoke spreads where a grid follows it in 3D; `None` where it does not, or if the trial fails.
+pub fn spread(setup: &Setup) -> Option<Spread> {
+    let smoke = setup.smoke.as_ref()?;
+    if setup.dimensions() != 3 || setup.grid.axes.iter().any(|axis| *axis != Axis::Unbounded) {
+        return None;
+    }
+    let refine = (setup.cell_count() as f64 / CELLS).cbrt().max(1.0);
+    let mut coarse = setup.clone();
+    let h = setup.grid.spacing()[0] * refine;
+    for a in 0..3 {
+        coarse.grid.cells[a] = (setup.grid.size[a] / h).round().max(1.0) as usize;
+        coarse.grid.size[a] = coarse.grid.cells[a] as f64 * h;
+    }
+    (coarse.texture, coarse.time.looped) = (None, None);
+    // Smoke that parts takes as much room as smoke that rises, and is found ten times as fast.
+    coarse.objects.iter_mut().for_each(|object| object.solid = false);
+    let began = Instant::now();
+    let mut driver = Driver::new(&coarse).ok()?;
+    let around = smoke.buffer as i32 + STEP;
+    let mut most = 0;
+    while driver.frame() < u64::from(setup.time.frames) && began.elapsed() < LONGEST {
+        if driver.step().ok()?.reached {
+            most = most.max(tiles(setup, &driver, refine, around));
+        }
+    }
+    let per_tile = (tile_width::<3>() as u64).pow(3);
+    (most > 0).then_some(Spread { cells: most as u64 * per_tile, frames: driver.frame() })
+}
+
+/// How many tiles of the fine grid the smoke of the coarse one needs.
+fn tiles(setup: &Setup, driver: &Driver, refine: f64, around: i32) -> usize {
+    let width = tile_width::<3>() as i32;
+    let mut found: HashSet<[i32; 3]> = HashSet::new();
+    let mut volume = Volume::default();
+    for s in &setup.substances {
+        driver.simulation().volume(&s.name, 0, &mut volume);
+        for (block, values) in volume.blocks.iter().zip(volume.values.chunks_exact(BLOCK_CELLS)) {
+            let occupied = |&i: &usize| f64::from((values[i] - volume.background).abs()) > s.threshold;
+            for i in (0..BLOCK_CELLS).filter(occupied) {
+                let place = [i % BLOCK, i / BLOCK % BLOCK, i / (BLOCK * BLOCK)];
+                let range = |a: usize| {
+                    let first = f64::from(block[a] * BLOCK as i32 + place[a] as i32) * refine;
+                    let low = (first.floor() as i32 - around).div_euclid(width);
+                    low..=((first + refine).ceil() as i32 - 1 + around).div_euclid(width)
+                };
+                for z in range(2) {
+                    for y in range(1) {
+                        found.extend(range(0).map(|x| [x, y, z]));
+                    }
+                }
+            }
+        }
+    }
+    found.len()
+}
