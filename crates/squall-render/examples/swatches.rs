@@ -11,7 +11,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(&folder)?;
     maps(&folder)?;
     inks(&folder)?;
-    puff(&folder)?;
     movie(&folder)?;
     Ok(())
 }
@@ -128,53 +127,6 @@ fn inks(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let night = Background { bottom: from_hex("#0a0c14")?, top: from_hex("#04050a")? };
     let glow = layers(["#2f9bff", "#ff4f7a", "#ffb42e"], 1.4)?;
     save(folder, "glow.png", &timed("three lights, 1024^2", || draw_layers(&glow, 1024, Mixing::Glow, night, 0.0))?)?;
-    Ok(())
-}
-
-fn cloud(n: usize, t: f32) -> Vec<f32> {
-    let inside = |i: usize| {
-        let p = [i % n, i / n % n, i / n / n].map(|c| (c as f32 + 0.5) / n as f32 - 0.5);
-        let bump = fractal(p.map(|v| 4.0 * v + 20.0 + t), 5);
-        // A rising mushroom: a cap and a stem.
-        let cap = 1.0 - (p[0].hypot(p[2]) / 0.34).powi(2) - ((p[1] - 0.14) / 0.24).powi(2);
-        let stem = 1.0 - p[0].hypot(p[2]) / (0.1 + 0.1 * (p[1] + 0.5)) - ((p[1] + 0.15) / 0.34).powi(4);
-        (6.0 * (cap.max(stem) + 2.2 * (bump - 0.55))).clamp(0.0, 1.0)
-    };
-    (0..n * n * n).map(inside).collect()
-}
-
-fn puff(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
-    let n = 96;
-    let density = cloud(n, 0.0);
-    let volume = Volume::new(&density, [n; 3], [1.0 / n as f64; 3])?;
-    let sky = Background { bottom: from_hex("#8fa3b8")?, top: from_hex("#33485f")? };
-    let style = SmokeStyle { kappa: 45.0, ..SmokeStyle::new(1.0) };
-    for (name, view) in [("puff_front.png", View::FRONT), ("puff_turned.png", View { yaw: 30.0, pitch: 18.0 })] {
-        save(
-            folder,
-            name,
-            &timed("96^3 smoke, 640 pixels wide", || draw_volume(&volume, None, view, 640, &style, sky))?,
-        )?;
-    }
-    let heat: Vec<f32> = (0..n * n * n)
-        .map(|i| {
-            let y = (i / n % n) as f32 / n as f32;
-            (density[i]
-                * (1.25 - 1.1 * y)
-                * (0.3 + swirl(4.0 * (i % n) as f32 / n as f32, 4.0 * y, (i / n / n) as f32 / 24.0)))
-            .clamp(0.0, 1.0)
-        })
-        .collect();
-    let soot: Vec<f32> = density.iter().zip(&heat).map(|(d, h)| d * (1.0 - 0.7 * h)).collect();
-    let map = ColorMap::by_name("fire")?;
-    let flame = Flame { heat: &heat, map: &map, strength: 26.0 };
-    let dark = Background { bottom: from_hex("#14110f")?, top: from_hex("#050608")? };
-    let sooty = SmokeStyle { albedo: [0.22, 0.2, 0.19], kappa: 28.0, ..SmokeStyle::new(1.0) };
-    let volume = Volume::new(&soot, [n; 3], [1.0 / n as f64; 3])?;
-    let image = timed("96^3 fire, 640 pixels wide", || {
-        draw_volume(&volume, Some(flame), View { yaw: 20.0, pitch: 8.0 }, 640, &sooty, dark)
-    })?;
-    save(folder, "fire.png", &image)?;
     Ok(())
 }
 

@@ -25,16 +25,6 @@ impl Image {
         self.pixels.iter().flat_map(|&[r, g, b, _]| [r, g, b]).collect()
     }
 
-    /// From linear light, premultiplied by alpha: for compositing over something else later.
-    pub fn from_premultiplied(width: usize, height: usize, linear: &[[f32; 4]]) -> Self {
-        Self::draw(width, height, |y, row| {
-            for (pixel, &[r, g, b, a]) in row.iter_mut().zip(&linear[y * width..]) {
-                let whole = 1.0 / a.max(1e-6);
-                *pixel = [r * whole, g * whole, b * whole, a];
-            }
-        })
-    }
-
     /// Draws row by row in parallel: `f` gets the number of a row, counted from the top, and its pixels in linear
     /// light with straight alpha, opaque black at first.
     pub(crate) fn draw(width: usize, height: usize, f: impl Fn(usize, &mut [[f32; 4]]) + Sync) -> Self {
@@ -84,13 +74,5 @@ mod tests {
         let image = Image::draw(64, 64, |_, row| row.fill([linear, linear, linear, 1.0]));
         let mean = image.pixels.iter().map(|p| f32::from(p[0])).sum::<f32>() / 4096.0;
         assert!((mean - 20.5).abs() < 0.05, "{mean}");
-    }
-
-    #[test]
-    fn premultiplied_colours_come_out_whole() {
-        let image = Image::from_premultiplied(2, 1, &[[0.5, 0.25, 0.0, 0.5], [0.0; 4]]);
-        assert_eq!(image.pixels[0][0], 255);
-        assert_eq!(image.pixels[0][3], 128);
-        assert_eq!(image.pixels[1], [0; 4]);
     }
 }

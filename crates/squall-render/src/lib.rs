@@ -4,9 +4,8 @@
 //! |---|---|
 //! | [`map`] | one field through a [`ColorMap`] |
 //! | [`layers`] | several substances at once: glowing light or ink on paper |
-//! | [`volume`] | three-dimensional smoke and fire, lit and shadowed |
 //! | [`texture`] | patterns that a fluid carries along, in 2D and 3D |
-//! | [`film`] | sparse smoke and fire with objects, cameras, several lights |
+//! | [`film`] | smoke, fire and light in three dimensions, with objects, cameras, several lights |
 //! | [`maps`] | maps of two-dimensional fields for games: values that tile, normals |
 //! | [`fill`] | values where there are none, from those around |
 //! | [`derived`] | fields to draw that are made from velocity: vorticity, speed |
@@ -24,14 +23,12 @@ pub mod film;
 pub mod flow;
 pub mod image;
 pub mod layers;
-mod light;
 pub mod map;
 pub mod maps;
 pub mod plane;
 mod relief;
 mod resample;
 pub mod texture;
-pub mod volume;
 
 pub use color::{Background, Rgb};
 pub use colormap::ColorMap;
@@ -40,4 +37,3 @@ pub use layers::{Layer, Mixing, draw_layers};
 pub use map::{MapStyle, Range, draw_map};
 pub use plane::{Plane, RenderError};
 pub use texture::{Bitmap, Pattern, Photo, Texture};
-pub use volume::{Flame, SmokeStyle, View, Volume, draw_volume, march_volume};

@@ -3,25 +3,25 @@
 //! | shows | in 2D | in 3D |
 //! |---|---|---|
 //! | a substance | through the colour map; with `mode = "ink"`, in its own colour on the background | `smoke` and `grey`: lit smoke; other maps: it glows in the colours of the map |
-//! | `substances` | all in their colours, as light or as ink | the sum of all, in their mean colour weighted by mass |
+//! | `substances` | all in their colours, as light or as ink | lit smoke in their colours |
 //! | `texture` | what is painted on the fluid, in its own colours or through the colour map | |
 //! | speed, vorticity, pressure | through the colour map | glowing; vorticity and pressure by their size |
 //!
-//! 3D scenes with a camera are drawn by [`FilmPainter`] instead.
+//! In 3D pictures are taken by [`FilmPainter`].
 
 mod film;
 mod objects;
 pub mod passes;
 
-use squall_core::{CancelToken, Simulation, StateVisitor};
+use squall_core::{CancelToken, Simulation, StateVisitor, Volume};
 use squall_render::color::from_srgb8;
 use squall_render::derived::{curl_magnitude, speed, vorticity};
 use squall_render::film::{Frame, Tone};
 use squall_render::map::Range;
 use squall_render::maps::sample;
 use squall_render::texture::flat::{self, Pixelated};
-use squall_render::{Background, ColorMap, Flame, Image, Layer, MapStyle, Mixing, Plane, RenderError, Rgb, Texture};
-use squall_render::{SmokeStyle, View, Volume, draw_layers, draw_map, draw_volume};
+use squall_render::{Background, ColorMap, Image, Layer, MapStyle, Mixing, Plane, RenderError, Rgb, Texture};
+use squall_render::{draw_layers, draw_map};
 
 use crate::build::BuildError;
 use crate::setup::{self, Axis, PictureMode, Setup, Show};
@@ -67,6 +67,8 @@ pub fn read_field(sim: &dyn Simulation, name: &str) -> Option<FieldValues> {
 /// never shrinks, so that pictures do not flicker, and it is part of the state, so that a resumed run draws the same.
 pub struct Painter {
     film: Option<FilmPainter>,
+    /// Whether it shows light in the colours of the map.
+    light: bool,
     passes: PassPainter,
     objects: FlatObjects,
     picture: setup::Picture,
@@ -75,7 +77,6 @@ pub struct Painter {
     names: Vec<String>,
     colors: Vec<Rgb>,
     width: usize,
-    size: f32,
     map: ColorMap,
     /// What pictures have shown so far, or all that they will show.
     seen: [f64; 2],
@@ -124,7 +125,9 @@ impl Ahead {
     /// `None`: the range is given, or grows.
     fn new(setup: &Setup) -> Option<Self> {
         let p = &setup.picture;
-        let wanted = p.range.is_none() && setup.film.is_none() && (p.steady || setup.time.looped.is_some());
+        let wanted = p.range.is_none()
+            && (setup.film.is_none() || setup.shows_light())
+            && (p.steady || setup.time.looped.is_some());
         let frames = setup.time.looped.as_ref().map_or(0, |_| setup.time.frames as usize);
         wanted.then(|| Self { fixed: false, frame: u64::MAX, frames: vec![[0.0; 2]; frames] })
     }
@@ -183,13 +186,12 @@ impl Painter {
     pub fn new(setup: &Setup) -> Result<Self, PainterError> {
         Ok(Self {
             film: setup.film.as_ref().map(|film| FilmPainter::new(setup, film)).transpose()?,
+            light: setup.shows_light(),
             passes: PassPainter::new(setup),
             objects: FlatObjects::new(setup)?,
             names: setup.substances.iter().map(|s| s.name.clone()).collect(),
             colors: setup.substances.iter().map(|s| from_srgb8(s.color)).collect(),
             width: setup.output.width as usize,
-            // The length of a cube of the same volume.
-            size: setup.grid.size.iter().product::<f64>().powf(1.0 / setup.dimensions() as f64) as f32,
             now: Look::at(&setup.picture, 0.0),
             picture: setup.picture.clone(),
             map: color_map(&setup.picture.map)?,
@@ -265,11 +267,12 @@ impl Painter {
         if self.passes.passes.is_empty() {
             return Ok(Vec::new());
         }
+        let volumes = self.volumes(sim);
         match (&mut self.film, picture) {
             (Some(film), Picture::Film(shot)) => {
-                let mut volumes = film.volumes(sim);
+                let mut volumes = volumes;
                 self.passes.take(&mut volumes, |name, component| {
-                    let mut out = squall_core::Volume::default();
+                    let mut out = Volume::default();
                     sim.volume(name, component, &mut out);
                     out
                 });
@@ -325,10 +328,6 @@ impl Painter {
     /// Draws the present state as a frame of a film, `time` seconds after its beginning: that is where its camera is. Objects are
     /// where they are at the simulation's own time.
     pub fn draw(&mut self, sim: &dyn Simulation, time: f64, frame: u64) -> Result<Picture, RenderError> {
-        if let Some(film) = &mut self.film {
-            let volumes = film.volumes(sim);
-            return film.shoot(&volumes, time, frame).map(Picture::Film);
-        }
         self.now = Look::at(&self.picture, time);
         let found = self.ahead.as_ref().filter(|ahead| !ahead.fixed).map(|ahead| {
             let all = ahead.frames.iter();
@@ -338,9 +337,27 @@ impl Painter {
         if let Some(range) = found.filter(|[lo, hi]| lo < hi) {
             self.fix_range(range);
         }
+        let volumes = self.volumes(sim);
+        if let Some(film) = &mut self.film {
+            return film.shoot(&volumes, time, frame).map(Picture::Film);
+        }
         let mut image = self.draw_image(sim)?;
         self.objects.draw(&mut image, sim.time());
         Ok(Picture::Screen(image))
+    }
+
+    /// What a camera sees; nothing in 2D.
+    fn volumes(&mut self, sim: &dyn Simulation) -> Volumes {
+        match &self.film {
+            None => Volumes::default(),
+            Some(film) if !self.light => film.volumes(sim),
+            Some(film) => {
+                let name = film.substances().next().unwrap_or_default().to_owned();
+                let mut field = film::volume_of(sim, &name);
+                self.normalize(&name, &mut field.values);
+                Volumes::of_light(field, Some(sim.time()))
+            }
+        }
     }
 
     fn draw_image(&mut self, sim: &dyn Simulation) -> Result<Image, RenderError> {
@@ -352,13 +369,12 @@ impl Painter {
             Show::Pressure => return self.draw_scalar(sim, "pressure"),
             Show::Texture => return self.draw_texture(sim),
         };
-        match (&self.picture.show, self.picture.mode, sim.cells().len()) {
-            (Show::Substance(one), PictureMode::Emission, 2) => {
+        match (&self.picture.show, self.picture.mode) {
+            (Show::Substance(one), PictureMode::Emission) => {
                 let name = self.names[*one].clone();
                 self.draw_scalar(sim, &name)
             }
-            (_, _, 2) => self.draw_substances(sim, &shown),
-            _ => self.draw_smoke(sim, &shown),
+            _ => self.draw_substances(sim, &shown),
         }
     }
 
@@ -377,25 +393,19 @@ impl Painter {
     /// The values of a field, from 0 to 1 where they lie in the range, never below 0.
     fn amounts(&mut self, sim: &dyn Simulation, name: &str) -> Vec<f32> {
         let mut values = scalar(sim, name);
-        if name == "pressure" {
-            values.iter_mut().for_each(|v| *v = v.abs());
-        }
-        let Range { lo, hi } = self.range(&values);
-        let (scale, power) = (if hi > lo { 1.0 / (hi - lo) } else { 0.0 }, 1.0 / self.now.gamma as f32);
-        values.iter_mut().for_each(|v| {
-            *v = ((*v - lo) * scale).max(0.0);
-            if power != 1.0 {
-                *v = v.powf(power);
-            }
-        });
+        self.normalize(name, &mut values);
         values
     }
 
-    fn draw_scalar(&mut self, sim: &dyn Simulation, name: &str) -> Result<Image, RenderError> {
-        if sim.cells().len() == 3 {
-            let amounts = self.amounts(sim, name);
-            return self.draw_glow(sim, &amounts);
+    fn normalize(&mut self, name: &str, values: &mut [f32]) {
+        if name == "pressure" {
+            values.iter_mut().for_each(|v| *v = v.abs());
         }
+        let range = self.range(values);
+        normalize(values, range, self.now.gamma);
+    }
+
+    fn draw_scalar(&mut self, sim: &dyn Simulation, name: &str) -> Result<Image, RenderError> {
         let values = scalar(sim, name);
         let range = self.range(&values);
         match self.detailed(sim, name, &values)? {
@@ -469,67 +479,24 @@ impl Painter {
         draw_layers(&layers, self.width, mixing, background, self.now.relief as f32)
     }
 
-    fn draw_smoke(&mut self, sim: &dyn Simulation, shown: &[usize]) -> Result<Image, RenderError> {
-        let lit = matches!(&self.picture.map, setup::ColorMap::Named(name) if name == "smoke" || name == "grey");
-        let (mut total, mut color, mut weight) = (Vec::new(), [0.0f64; 3], 0.0f64);
-        for &i in shown {
-            let amounts = self.amounts(sim, &self.names[i].clone());
-            // In order, in f64: the same on any number of threads.
-            let mass: f64 = amounts.iter().map(|&v| f64::from(v)).sum();
-            weight += mass;
-            (0..3).for_each(|c| color[c] += mass * f64::from(self.colors[i][c]));
-            if total.is_empty() {
-                total = amounts;
-            } else {
-                total.iter_mut().zip(&amounts).for_each(|(sum, v)| *sum += v);
-            }
-        }
-        if shown.len() == 1 && !lit && self.picture.mode == PictureMode::Emission {
-            return self.draw_glow(sim, &total);
-        }
-        let mut style = self.smoke_style();
-        if shown.len() > 1 && weight > 0.0 {
-            style.albedo = color.map(|c| (c / weight) as f32);
-        } else if self.picture.mode == PictureMode::Ink {
-            style.albedo = [0.03; 3];
-        }
-        draw_volume(&volume(sim, &total)?, None, self.view(), self.width, &style, self.background())
-    }
-
-    /// Light of the colours of the map, which the field itself hides in turn.
-    fn draw_glow(&self, sim: &dyn Simulation, amounts: &[f32]) -> Result<Image, RenderError> {
-        let style = SmokeStyle { albedo: [0.0; 3], ..self.smoke_style() };
-        // As much light per metre as is hidden: thick places have the colour of the map.
-        let strength = style.kappa * self.now.exposure as f32;
-        let flame = Flame { heat: amounts, map: &self.map, strength };
-        draw_volume(&volume(sim, amounts)?, Some(flame), self.view(), self.width, &style, self.background())
-    }
-
-    fn smoke_style(&self) -> SmokeStyle {
-        let mut style = SmokeStyle::new(self.size);
-        style.kappa *= self.now.opacity as f32;
-        for light in [&mut style.light, &mut style.sky] {
-            *light = light.map(|v| v * self.now.exposure as f32);
-        }
-        style
-    }
-
-    fn view(&self) -> View {
-        View { yaw: self.picture.view.yaw, pitch: self.picture.view.pitch }
-    }
-
     fn background(&self) -> Background {
         let [top, bottom] = self.picture.background.map(from_srgb8);
         Background { bottom, top }
     }
 }
 
+/// Makes values run from 0 at the lower end of a range, and not below, to 1 at its upper end.
+pub(crate) fn normalize(values: &mut [f32], Range { lo, hi }: Range, gamma: f64) {
+    let (scale, power) = (if hi > lo { 1.0 / (hi - lo) } else { 0.0 }, 1.0 / gamma as f32);
+    values.iter_mut().for_each(|v| {
+        *v = ((*v - lo) * scale).max(0.0);
+        if power != 1.0 {
+            *v = v.powf(power);
+        }
+    });
+}
+
 /// A scalar field; a setup names only fields that exist.
 fn scalar(sim: &dyn Simulation, name: &str) -> Vec<f32> {
     read_field(sim, name).map_or_else(Vec::new, |field| field.values)
-}
-
-fn volume<'a>(sim: &dyn Simulation, values: &'a [f32]) -> Result<Volume<'a>, RenderError> {
-    let (n, (_, h)) = (sim.cells(), sim.placement());
-    Volume::new(values, [n[0], n[1], n[2]], [h[0], h[1], h[2]])
 }

@@ -261,7 +261,7 @@ cases!(passes_and_flipbooks, SMOKE, {
 });
 
 cases!(passes_in_3d, GRID_3D, {
-    "passes without a camera" => "[substance.smoke]\ninitial = 1.0\n[output]\npasses = [\"motion\"]\n",
+    "passes of cells that are no cubes" => "size = [1.0, 2.0, 1.0]\n[substance.smoke]\ninitial = 1.0\n[output]\npasses = [\"motion\"]\n",
     "a pass that only 2D has" => "[substance.smoke]\ninitial = 1.0\n[camera]\n[output]\npasses = [\"height\"]\n",
     "transparent in the wrong table" => "[substance.smoke]\ninitial = 1.0\n[camera]\n[picture]\ntransparent = true\n",
 });
@@ -275,7 +275,7 @@ cases!(pictures, SMOKE, {
     "a range of one" => "[picture]\nrange = [1.0]\n",
     "three backgrounds" => "[picture]\nbackground = [\"#000\", \"#111\", \"#222\"]\n",
     "exposure zero" => "[picture]\nexposure = 0\n",
-    "seen from below the ground" => "[picture]\nview = { pitch = 120 }\n",
+    "a view without a camera" => "[picture]\nview = { pitch = 20 }\n",
 });
 
 cases!(pictures_without_substances, GRID, {

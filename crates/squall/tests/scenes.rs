@@ -102,7 +102,6 @@ relief = 0.2
 exposure = 1.1
 opacity = 2.0
 gamma = 1.5
-view = { yaw = 45, pitch = 20 }
 "##;
 
 #[test]

@@ -146,15 +146,7 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
 impl Args {
     /// The scene, with what was typed for its `[flipbook]`.
     fn load(&self, voice: Voice) -> Result<Loaded, Failure> {
-        let changes = self.changes();
-        let loaded = self.scene.load_with(&changes, voice)?;
-        if loaded.setup.dimensions() == 2 || loaded.setup.film.is_some() || self.scene.folder().is_some() {
-            return Ok(loaded);
-        }
-        // Opacity and maps are what a camera sees: one that stands where the pictures are seen from.
-        let view = loaded.setup.picture.view;
-        let camera = [format!("camera.yaw={}", view.yaw), format!("camera.pitch={}", view.pitch)];
-        self.scene.load_with(&[changes, camera.to_vec()].concat(), Voice { quiet: true, ..voice })
+        self.scene.load_with(&self.changes(), voice)
     }
 
     fn changes(&self) -> Vec<String> {

@@ -6,11 +6,12 @@ use squall_render::film::{
     Ambient, Camera, Finish, Frame, Glow, Ground, Light, Orbit, OrbitKey, Passes, Projection, Quality, Ramp, Scatter,
     Scene, ShapeSurface, Source, Stage, Style, Substance, Surface, Wanted, passes,
 };
-use squall_render::{RenderError, Rgb};
+use squall_render::{ColorMap, RenderError, Rgb};
 
-use super::color_map;
-use crate::build::{BuildError, shape};
-use crate::setup::{self, Film, LightSource, Setup, Show};
+use super::PainterError;
+use super::{color_map, scalar};
+use crate::build::shape;
+use crate::setup::{self, Film, LightSource, PictureMode, Setup, Show};
 use crate::texture::Detail;
 
 /// What is to be seen at one time: the substances that are shown, in order, and the one that glows.
@@ -33,6 +34,8 @@ pub struct FilmPainter {
     /// Names of the substances that are shown, and their colours.
     shown: Vec<(String, Rgb)>,
     heat: Option<String>,
+    /// The colours of a field that is seen as light.
+    light: Option<ColorMap>,
     /// What of the style may change with time.
     setup: Setup,
     objects: Vec<(Box<dyn Shape<3>>, Finish)>,
@@ -43,13 +46,28 @@ pub struct FilmPainter {
     cancel: CancelToken,
 }
 
+impl Volumes {
+    /// A field of values from 0 to 1 that is seen as light and hides itself.
+    pub(crate) fn of_light(field: Volume, objects_at: Option<f64>) -> Self {
+        Self { substances: vec![field.clone()], heat: Some(field), objects_at, ..Self::default() }
+    }
+}
+
 impl FilmPainter {
     /// A painter for the scene.
-    pub fn new(setup: &Setup, film: &Film) -> Result<Self, BuildError> {
+    pub fn new(setup: &Setup, film: &Film) -> Result<Self, PainterError> {
         let r = &film.render;
         let color = |index: usize| (setup.substances[index].name.clone(), from_srgb8(setup.substances[index].color));
+        let one = match setup.picture.mode {
+            _ if setup.shows_light() => [0.0; 3],
+            PictureMode::Ink => [0.03; 3],
+            PictureMode::Emission => from_srgb8(r.color),
+        };
         let shown = match setup.picture.show {
-            Show::Substance(index) => vec![(setup.substances[index].name.clone(), from_srgb8(r.color))],
+            Show::Substance(index) => vec![(setup.substances[index].name.clone(), one)],
+            Show::Speed => vec![("speed".to_owned(), one)],
+            Show::Vorticity => vec![("vorticity".to_owned(), one)],
+            Show::Pressure => vec![("pressure".to_owned(), one)],
             // Heat is not seen but by its glow.
             _ => (0..setup.substances.len())
                 .filter(|&i| setup.smoke.is_none() || i != setup::TEMPERATURE)
@@ -70,6 +88,7 @@ impl FilmPainter {
         Ok(Self {
             shown,
             heat: r.glow.as_ref().map(|g| setup.substances[g.substance].name.clone()),
+            light: if setup.shows_light() { Some(color_map(&setup.picture.map)?) } else { None },
             setup: setup.clone(),
             objects,
             quality: Quality { samples: r.samples, ..quality },
@@ -99,9 +118,7 @@ impl FilmPainter {
     pub fn volumes(&self, sim: &dyn Simulation) -> Volumes {
         let displacements = self.detail.as_ref().map(|detail| detail.displacements(sim));
         let volume = |name: &str| {
-            let mut out = Volume::default();
-            // A setup names only fields that exist.
-            sim.volume(name, 0, &mut out);
+            let out = volume_of(sim, name);
             match (&self.detail, &displacements) {
                 (Some(detail), Some(displacements)) => detail.apply(name, &out, displacements),
                 _ => out,
@@ -152,7 +169,11 @@ impl FilmPainter {
         let film = self.setup.film.as_ref();
         let opacity = self.setup.picture.opacity.at(time).max(0.0);
         let kappa = film.map_or(0.0, |film| film.render.thickness.at(time).max(0.0) * opacity) as f32;
-        let style = film.map_or_else(Style::default, |film| style(&self.setup, film, time));
+        let mut style = film.map_or_else(Style::default, |film| style(&self.setup, film, time));
+        if let Some(map) = &self.light {
+            // As much light per metre as is hidden: thick places have the colour of the map.
+            style.glow = Glow { ramp: Ramp::Map(map.clone()), range: [0.0, 1.0], strength: kappa };
+        }
         let scene = Scene {
             substances: substances.map(|(amount, &(_, albedo))| Substance { amount, kappa, albedo }).collect(),
             heat: volumes.heat.as_ref(),
@@ -161,6 +182,47 @@ impl FilmPainter {
         };
         see(&scene, &style, self.quality)
     }
+}
+
+/// A field as a camera sees it; a setup names only fields that exist.
+pub(super) fn volume_of(sim: &dyn Simulation, name: &str) -> Volume {
+    let mut out = Volume::default();
+    if matches!(name, "speed" | "vorticity") || !sim.volume(name, 0, &mut out) {
+        out = dense(sim, &scalar(sim, name));
+    }
+    out
+}
+
+/// Values of the cells of a box as a volume, whose cells are cubes.
+fn dense(sim: &dyn Simulation, values: &[f32]) -> Volume {
+    let (origin, h) = sim.placement();
+    let (origin, h): ([f64; 3], [f64; 3]) = (std::array::from_fn(|a| origin[a]), std::array::from_fn(|a| h[a]));
+    let n: [usize; 3] = std::array::from_fn(|a| sim.cells()[a]);
+    let spacing = h.into_iter().fold(f64::INFINITY, f64::min);
+    if h.iter().all(|h| (h / spacing - 1.0).abs() < 1e-6) {
+        return Volume::from_dense(origin, spacing, 0.0, n, values);
+    }
+    // Cells that are no cubes are cut into some that are.
+    let cells: [usize; 3] = std::array::from_fn(|a| (n[a] as f64 * h[a] / spacing).round().max(1.0) as usize);
+    let mut fine = Vec::with_capacity(cells.iter().product());
+    let at = |i: usize, a: usize| {
+        let x = ((i as f64 + 0.5) * n[a] as f64 / cells[a] as f64 - 0.5).clamp(0.0, (n[a] - 1) as f64);
+        (x as usize, (x as usize + 1).min(n[a] - 1), x.fract() as f32)
+    };
+    for z in 0..cells[2] {
+        for y in 0..cells[1] {
+            for x in 0..cells[0] {
+                let (x, y, z) = (at(x, 0), at(y, 1), at(z, 2));
+                let along_x = |y: usize, z: usize| {
+                    let row = &values[n[0] * (y + n[1] * z)..];
+                    row[x.0] + x.2 * (row[x.1] - row[x.0])
+                };
+                let along_y = |z: usize| along_x(y.0, z) + y.2 * (along_x(y.1, z) - along_x(y.0, z));
+                fine.push(along_y(z.0) + z.2 * (along_y(z.1) - along_y(z.0)));
+            }
+        }
+    }
+    Volume::from_dense(origin, spacing, 0.0, cells, &fine)
 }
 
 /// What everything looks like at a time.

@@ -19,7 +19,11 @@ pub(super) enum Found {
 
 /// Simulates the scene without pictures, if it wants one range for all of them and does not say which.
 pub(super) fn find(setup: &Setup, observer: &mut dyn Observer, cancel: &CancelToken) -> Result<Found, RunError> {
-    if !setup.picture.steady || setup.picture.range.is_some() || setup.film.is_some() || setup.time.looped.is_some() {
+    if !setup.picture.steady
+        || setup.picture.range.is_some()
+        || setup.film.is_some() && !setup.shows_light()
+        || setup.time.looped.is_some()
+    {
         return Ok(Found::Unneeded);
     }
     let (mut driver, painter) = (Driver::new(setup)?, Painter::new(setup)?);

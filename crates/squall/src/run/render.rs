@@ -6,6 +6,7 @@ use std::time::Instant;
 use squall_core::Volume;
 use squall_io::{OutputFolder, VdbValues, read_vdb};
 use squall_render::RenderError;
+use squall_render::map::Range;
 use squall_render::texture::fine::refined;
 
 use super::report::{Event, Observer, Outcome, RunError, Summary};
@@ -13,7 +14,7 @@ use super::writer::{Frame, Writer, Written};
 use super::{CancelToken, RunOptions, SCENE, finish, frames, lock, owner};
 use crate::output::{Outputs, Shot, UP, VOLUMES};
 use crate::picture::passes::PassPainter;
-use crate::picture::{FilmPainter, Picture, Volumes};
+use crate::picture::{FilmPainter, Picture, Volumes, normalize};
 use crate::setup::{Pass, Setup, Up};
 use crate::{Assets, Scene};
 
@@ -148,10 +149,19 @@ fn draw<'a>(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -
         }
     };
     let names: Vec<String> = painter.substances().map(str::to_owned).collect();
-    let substances = names.iter().map(|name| take(name)).collect::<Result<Vec<_>, _>>()?;
+    let mut substances = names.iter().map(|name| take(name)).collect::<Result<Vec<_>, _>>()?;
     let heat = painter.heat().map(str::to_owned).map(|name| take(&name)).transpose()?;
     let time = number as f64 / setup.time.fps;
-    let mut volumes = Volumes { substances, heat, ..Volumes::default() };
+    let mut volumes = match substances.as_mut_slice() {
+        [field] if setup.shows_light() => {
+            let mut field = std::mem::take(field);
+            let range = setup.picture.range.map(|[lo, hi]| Range { lo: lo as f32, hi: hi as f32 });
+            let range = range.unwrap_or_else(|| Range::robust(&field.values, 0.001));
+            normalize(&mut field.values, range, setup.picture.gamma.at(time).clamp(0.1, 10.0));
+            Volumes::of_light(field, None)
+        }
+        _ => Volumes { substances, heat, ..Volumes::default() },
+    };
     if setup.output.passes.contains(&Pass::Motion) {
         let velocity = grids.iter().find(|grid| grid.name == "velocity").map(|grid| &grid.values);
         let Some(VdbValues::Vector(velocity)) = velocity else {

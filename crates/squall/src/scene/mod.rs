@@ -396,11 +396,11 @@ table! {
     pub struct Output {
         /// Width of the pictures.
         width: u32 ["pixels", Within(1.0, MAX_PIXELS)] (640),
-        /// Height of the pictures; only where a camera takes them.
+        /// Height of the pictures; 3D only.
         height: u32 ["pixels", Within(1.0, MAX_PIXELS)] (none "as the box"),
-        /// Bits per colour of the PNG pictures: 8 or 16; 16 only where a camera takes them.
+        /// Bits per colour of the PNG pictures: 8, or in 3D 16.
         bits: u32 [] (8),
-        /// Pictures in linear light with opacity and depth as well (.exr); only where a camera takes them.
+        /// Pictures in linear light with opacity and depth as well (.exr); 3D only.
         exr: bool [] (false),
         /// Volumes (.vdb) for Blender, Houdini and `squall render`; 3D only.
         vdb: Vdb [] (none "true for smoke in 3D"),
@@ -440,16 +440,6 @@ table! {
         steady: bool [] (false),
         /// 2D pictures without background: how much a value reaches of the range is its opacity. In 3D see `[render]`.
         transparent: bool [] (false),
-        /// Where a 3D scene without a camera is seen from.
-        view: View [] (View::default()),
-    }
-
-    /// Where a 3D scene is seen from.
-    pub struct View as ViewValues {
-        /// Around the vertical.
-        yaw: f64 ["degrees", Within(-360.0, 360.0)] (30.0),
-        /// From above.
-        pitch: f64 ["degrees", Within(-90.0, 90.0)] (|r| if r.film { 10.0 } else { 15.0 }; "15; 10 with a camera"),
     }
 }
 
@@ -502,6 +492,7 @@ pub(crate) fn often_meant(place: &str, key: &str) -> Option<String> {
         ("camera", "from") => "did you mean `position`?",
         ("camera", "look_at") => "did you mean `target`?",
         ("render", "exposure" | "background" | "show") => return Some(format!("`{key}` belongs to [picture]")),
+        ("picture", "view") => "write [camera] with yaw and pitch: all 3D pictures are taken by a camera",
         ("render", "kappa") => "did you mean `thickness`?",
         ("solver", "dt") => "did you mean `max_dt`?",
         // In TOML, keys below a [table] belong to it.

@@ -84,7 +84,7 @@ pub fn reference(name: &str) -> Option<String> {
         "loop" => rows("", LoopTable::all_keys()),
         "output" => rows("", Output::all_keys()),
         "vdb" => rows("", VdbTable::all_keys()),
-        "picture" => [rows("", Picture::all_keys()), rows("view.", View::all_keys())].concat(),
+        "picture" => rows("", Picture::all_keys()),
         "camera" => rows("", Camera::all_keys()),
         "orbit" => rows("", CameraKey::all_keys()),
         "light" => rows("", Light::all_keys()),

@@ -1,6 +1,6 @@
 //! How 3D pictures are taken.
 
-use super::{ColorMap, Curve, Up};
+use super::{ColorMap, Curve, PictureMode, Setup, Show, Up};
 pub use crate::scene::choices::Quality;
 pub use crate::scene::{AmbientValues as Ambient, GroundValues as Ground};
 
@@ -40,6 +40,21 @@ pub struct Camera {
     pub orthographic: bool,
     /// The part of the picture left free on each side where a key has no distance.
     pub margin: f64,
+}
+
+impl Setup {
+    /// Whether 3D pictures show a field as light in the colours of the map, which the field hides in turn, and not as smoke.
+    pub fn shows_light(&self) -> bool {
+        let Some(film) = &self.film else { return false };
+        match self.picture.show {
+            Show::Speed | Show::Vorticity | Show::Pressure => true,
+            Show::Substance(_) => {
+                let glows = self.picture.mode == PictureMode::Emission && !self.picture.map.is_lit();
+                glows && film.render.glow.is_none()
+            }
+            Show::Substances | Show::Texture => false,
+        }
+    }
 }
 
 impl Camera {

@@ -24,7 +24,7 @@ pub use crate::scene::choices::{
 use crate::scene::key::Matters;
 use crate::scene::write::Writer;
 use crate::scene::{self, OneOrMany, SceneFile};
-pub use crate::scene::{SmokeValues as Smoke, SolverValues as Solver, ViewValues as View};
+pub use crate::scene::{SmokeValues as Smoke, SolverValues as Solver};
 pub use curve::Curve;
 pub use film::{Ambient, Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
 pub use flipbook::Flipbook;
@@ -75,7 +75,7 @@ pub struct Setup {
     pub output: Output,
     /// What frames look like.
     pub picture: Picture,
-    /// How 3D pictures are taken; `None`: by parallel light from the side, as `picture` alone says.
+    /// How 3D pictures are taken; `None` in 2D.
     pub film: Option<Film>,
     /// How frames are packed into textures.
     pub flipbook: Flipbook,
@@ -384,8 +384,6 @@ pub struct Picture {
     pub steady: bool,
     /// Whether 2D pictures have no background.
     pub transparent: bool,
-    /// Where a 3D scene is seen from.
-    pub view: View,
 }
 
 /// What pictures show.
@@ -412,6 +410,13 @@ pub enum ColorMap {
     Named(String),
     /// Evenly spaced sRGB colours, at least two.
     Ramp(Vec<[u8; 3]>),
+}
+
+impl ColorMap {
+    /// Whether it stands for the looks of smoke in daylight: in 3D smoke is lit then instead of glowing in the colours of the map.
+    pub fn is_lit(&self) -> bool {
+        matches!(self, ColorMap::Named(name) if name == "smoke" || name == "grey")
+    }
 }
 
 impl Setup {

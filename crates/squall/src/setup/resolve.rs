@@ -72,7 +72,7 @@ impl Setup {
         let solver = file.solver().plain();
         let output = r.output(&mut file);
         let picture = r.picture(&mut file, &substances, &sources);
-        let film = r.film.then(|| r.film(&mut file, &picture, &substances, &sources));
+        let film = r.film.then(|| r.film(&mut file, &substances, &sources));
         let flipbook = r.flipbook(&file);
         let mut setup = Setup {
             description: file.description.as_deref().cloned().unwrap_or_default(),

@@ -120,7 +120,8 @@ fn passes_that_a_scene_cannot_have_are_refused_with_a_reason() {
     assert!(refused(&flat, "six_way").contains("2D"));
     assert!(refused(&flat, "depth").contains("2D"));
     assert!(refused(&flat, "temperature").contains("heat"));
-    assert!(refused(deep, "motion").contains("camera"));
-    assert!(refused(&format!("{deep}[camera]\n"), "flow").contains("2D"));
+    let flattened = deep.replace("[substance", "size = [1.0, 1.0, 2.0]\n[substance");
+    assert!(refused(&flattened, "motion").contains("cubes"));
+    assert!(refused(deep, "flow").contains("2D"));
     assert!(refused(&flat, "motoin").contains("motion"));
 }

@@ -5,7 +5,7 @@ use super::*;
 const MAX_LIGHTS: usize = squall_render::film::MAX_LIGHTS;
 
 impl Resolver<'_> {
-    /// Whether pictures are taken by a camera: always of smoke in 3D, else if the scene says anything about it.
+    /// Whether pictures are taken by a camera: in 3D they are.
     pub(super) fn wants_film(&mut self, file: &SceneFile) -> bool {
         let spans = [
             file.camera.as_ref().map(|c| ("camera", c.span)),
@@ -13,40 +13,19 @@ impl Resolver<'_> {
             file.render.as_ref().map(|r| ("render", r.span)),
         ];
         let given = spans.into_iter().flatten().next();
-        let substances =
-            matches!(
-                file.picture.as_ref().and_then(|p| p.show.as_deref()).map(String::as_str),
-                None | Some("substances")
-            ) || file.picture.as_ref().and_then(|p| p.show.as_ref()).is_some_and(|s| self.names.contains(&s.value));
-        let wrong = match (self.d, substances && !self.names.is_empty()) {
-            (2, _) => Some("2D pictures have no camera"),
-            (_, false) => Some("a camera sees substances only"),
-            _ if !self.grid.has_cubes() => Some("a camera needs cells that are cubes"),
-            _ => None,
-        };
-        if let (Some((key, span)), Some(wrong)) = (given, wrong) {
+        if let (Some((key, span)), 2) = (given, self.d) {
             self.problems
-                .error(span, format!("`{key}`: {wrong}"), "not here")
+                .error(span, format!("`{key}`: 2D pictures have no camera"), "not here")
                 .help("leave it out; [picture] says what the pictures of this scene look like");
         }
-        wrong.is_none() && (self.model != Model::StableFluids || given.is_some())
+        self.d == 3
     }
 
-    pub(super) fn film(
-        &mut self,
-        file: &mut SceneFile,
-        picture: &Picture,
-        substances: &[Substance],
-        sources: &[Source],
-    ) -> Film {
-        Film {
-            camera: self.camera(file, picture.view.clone()),
-            lights: self.lights(file),
-            render: self.render(file, substances, sources),
-        }
+    pub(super) fn film(&mut self, file: &mut SceneFile, substances: &[Substance], sources: &[Source]) -> Film {
+        Film { camera: self.camera(file), lights: self.lights(file), render: self.render(file, substances, sources) }
     }
 
-    fn camera(&mut self, file: &mut SceneFile, view: View) -> Camera {
+    fn camera(&mut self, file: &mut SceneFile) -> Camera {
         let Some(Spanned { value: c, .. }) = &mut file.camera else { unreachable!("pictures taken by a camera") };
         if let Some(position) = &c.position {
             if c.yaw.is_some() || c.pitch.is_some() || c.distance.is_some() {
@@ -62,8 +41,8 @@ impl Resolver<'_> {
                     .help("move `camera.position` away from `camera.target`");
             }
         } else {
-            fill(&mut c.yaw, || Animated::constant(view.yaw));
-            fill(&mut c.pitch, || Animated::constant(view.pitch));
+            fill(&mut c.yaw, || Animated::constant(30.0));
+            fill(&mut c.pitch, || Animated::constant(10.0));
         }
         if let (Some(given), true) = (&c.turntable, c.orbit.is_some()) {
             self.problems

@@ -98,8 +98,8 @@ impl Setup {
             Pass::Height | Pass::Flow if !flat => {
                 Some(("it is a map of a 2D scene", "leave it out; \"depth\" and \"motion\" are their like in 3D"))
             }
-            _ if !flat && self.film.is_none() => {
-                Some(("no camera sees the scene", "add an empty table [camera] to the scene, or --set camera.yaw=30"))
+            _ if !flat && !self.grid.has_cubes() => {
+                Some(("its cells are no cubes", "leave out `grid.size`, or make it proportional to `grid.cells`"))
             }
             Pass::Temperature if self.heat().is_none() => {
                 Some(("nothing is hot", "call a substance `temperature` or `heat`, or leave it out"))

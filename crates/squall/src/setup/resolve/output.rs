@@ -25,13 +25,13 @@ impl Resolver<'_> {
             let message = format!("`output.height` is {height}, but the box makes it {natural}");
             self.problems
                 .error(given.span, message, "follows from the box")
-                .help("leave it out; only 3D pictures taken by a [camera] have a height of their own");
+                .help("leave it out; only 3D pictures have a height of their own");
         }
         let (bits, exr) = (*o.bits(), *o.exr());
         if !film && (bits == 16 || exr) {
             let span = typed(&o.bits).map(|b| b.span).or(typed(&o.exr).map(|e| e.span));
             self.problems
-                .error(span, "only 3D pictures taken by a [camera] are kept in more than 8 bits", "not here")
+                .error(span, "only 3D pictures are kept in more than 8 bits", "not here")
                 .help("leave it out; raw numbers of other scenes are had by `output.fields`");
         } else if ![8, 16].contains(&bits) {
             let span = o.bits.as_ref().map(|b| b.span);

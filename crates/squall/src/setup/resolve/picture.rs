@@ -22,18 +22,20 @@ impl Resolver<'_> {
             (None, Some(natural)) => Some(fill(&mut p.range, || scene::Pair(natural)).0),
             (None, None) => None,
         };
+        let map = self.map(&mut p.map, &show);
+        let glows =
+            mode == PictureMode::Emission && (!matches!(show, Show::Substance(_) | Show::Substances) || !map.is_lit());
         Picture {
-            map: self.map(&mut p.map, &show),
+            map,
             range,
             mode,
-            background: self.background(&mut p.background, mode),
+            background: self.background(&mut p.background, mode, glows),
             relief: p.relief().plain(),
             exposure: p.exposure().plain(),
             opacity: p.opacity().plain(),
             steady: *p.steady(),
             transparent: self.transparent(&p.transparent),
             gamma: p.gamma().plain(),
-            view: p.view().plain(),
             show,
         }
     }
@@ -41,11 +43,9 @@ impl Resolver<'_> {
     fn transparent(&mut self, typed: &Option<Spanned<bool>>) -> bool {
         let Some(typed) = typed.as_ref().filter(|typed| typed.value) else { return false };
         if self.d == 3 {
-            let help = match self.film {
-                true => "write it in [render]: transparent = true",
-                false => "give the scene a [camera], and [render] with transparent = true",
-            };
-            self.problems.error(typed.span, "`picture.transparent` in a 3D scene", "for 2D pictures only").help(help);
+            self.problems
+                .error(typed.span, "`picture.transparent` in a 3D scene", "for 2D pictures only")
+                .help("write it in [render]: transparent = true");
         }
         true
     }
@@ -148,9 +148,10 @@ impl Resolver<'_> {
         &mut self,
         slot: &mut Option<Spanned<OneOrMany<Spanned<scene::Color>>>>,
         mode: PictureMode,
+        glows: bool,
     ) -> [[u8; 3]; 2] {
         let default = match mode {
-            _ if self.film => [[0x30, 0x39, 0x45], [0x65, 0x6c, 0x76]],
+            _ if self.d == 3 && !glows => [[0x30, 0x39, 0x45], [0x65, 0x6c, 0x76]],
             PictureMode::Ink => [[0xff; 3]; 2],
             PictureMode::Emission => [[0x10, 0x10, 0x18]; 2],
         };

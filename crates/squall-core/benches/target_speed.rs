@@ -1,4 +1,4 @@
-//! How many steps per second smoke with a target takes: `cargo run --release --example target_speed -- [CELLS...]`.
+//! How many steps per second smoke with a target takes: `cargo bench -p squall-core --bench target_speed -- [CELLS...]`.
 
 use std::time::Instant;
 
@@ -7,7 +7,8 @@ use squall_core::shape::{Cuboid, Track};
 use squall_core::{Grid, Side, Simulation};
 
 fn main() {
-    let given: Vec<usize> = std::env::args().skip(1).map(|n| n.parse().expect("cells")).collect();
+    let given: Vec<usize> =
+        std::env::args().skip(1).filter(|word| word != "--bench").map(|n| n.parse().expect("cells")).collect();
     for n in if given.is_empty() { vec![64, 128, 512] } else { given } {
         for threads in [1, 2] {
             // From inside the pool: from outside, every parallel loop would wake it up.

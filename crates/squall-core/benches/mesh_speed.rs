@@ -1,6 +1,6 @@
 //! What obstacles made of triangles cost: seconds per step at rest, turning as a whole, and deforming.
 //!
-//! `cargo run --release --example mesh_speed -- [cells along each side]`
+//! `cargo bench -p squall-core --bench mesh_speed -- [cells along each side]`
 
 use squall_core::force::{Buoyancy, Emitter, Supply};
 use squall_core::model::smoke::{Options, Smoke};
@@ -11,7 +11,8 @@ use squall_core::{Axis, Grid, Shape, Side};
 use std::time::Instant;
 
 fn main() {
-    let n = std::env::args().nth(1).map_or(64, |n| n.parse().expect("a number of cells"));
+    let n =
+        std::env::args().skip(1).find(|word| word != "--bench").map_or(64, |n| n.parse().expect("a number of cells"));
     let h = 1.0 / n as f64;
     // 36,000 triangles, 0.6 m wide.
     let mut knot = trefoil_knot(0.06, 600, 30);

@@ -1,4 +1,4 @@
-//! How long a step of smoke takes: `cargo run --release --example smoke_speed -- box|ball|free CELLS [THREADS]`.
+//! How long a step of smoke takes: `cargo bench -p squall-core --bench smoke_speed -- box|ball|free CELLS [THREADS]`.
 
 use squall_core::force::{Buoyancy, Emitter, Supply};
 use squall_core::model::smoke::{Options, Smoke};
@@ -7,7 +7,7 @@ use squall_core::solid::{Boundary, Obstacle};
 use squall_core::{Axis, Grid, Side, Simulation};
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let what = args.first().map_or("box", String::as_str);
     let n: usize = args.get(1).map_or(128, |n| n.parse().expect("cells"));
     let threads: usize = args.get(2).map_or(1, |n| n.parse().expect("threads"));

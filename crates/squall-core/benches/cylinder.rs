@@ -1,8 +1,8 @@
 //! The flow past a cylinder: drag, lift and how often vortices leave it.
 //!
 //! ```text
-//! cargo run --release --example cylinder -- channel [cells per diameter]
-//! cargo run --release --example cylinder -- free [cells per diameter] [Reynolds number] [time] [length] [width]
+//! cargo bench -p squall-core --bench cylinder -- channel [cells per diameter]
+//! cargo bench -p squall-core --bench cylinder -- free [cells per diameter] [Reynolds number] [time] [length] [width]
 //! ```
 
 #[allow(missing_docs)]
@@ -13,8 +13,9 @@ use forces::Past;
 use squall_core::Simulation;
 
 fn main() {
-    let kind = std::env::args().nth(1).unwrap_or_default();
-    let given: Vec<f64> = std::env::args().skip(2).map(|v| v.parse().expect("a number")).collect();
+    let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
+    let kind = words.next().unwrap_or_default();
+    let given: Vec<f64> = words.map(|v| v.parse().expect("a number")).collect();
     let get = |i: usize, usual: f64| given.get(i).copied().unwrap_or(usual);
     let d = get(0, 20.0);
     let (mut past, end, unit) = if kind == "channel" {
