@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 
 use miette::{Diagnostic, MietteHandlerOpts, Report};
 use squall::build::BuildError;
+use squall::morph::MorphError;
 use squall::{DriveError, RunError, SceneError};
 use squall_core::StepError;
 use squall_io::{CheckpointError, FolderError, IoError};
@@ -98,6 +99,19 @@ impl From<CheckpointError> for Failure {
     fn from(error: CheckpointError) -> Self {
         let code = if let CheckpointError::Io(e) = &error { io_code(e) } else { Code::Input };
         Self::new(code, error.to_string(), None)
+    }
+}
+
+impl From<MorphError> for Failure {
+    fn from(error: MorphError) -> Self {
+        let code = match error {
+            MorphError::Scene(error) => return error.into(),
+            MorphError::Run(error) => return error.into(),
+            MorphError::Io { .. } => Code::Io,
+            MorphError::Usage { .. } => Code::Usage,
+            _ => Code::Input,
+        };
+        Self::new(code, error.to_string(), error.help().map(str::to_owned))
     }
 }
 

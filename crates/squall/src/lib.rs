@@ -20,6 +20,7 @@ pub mod expr;
 pub mod flipbook;
 pub mod gallery;
 pub mod looped;
+pub mod morph;
 pub mod output;
 pub mod picture;
 pub mod plot;

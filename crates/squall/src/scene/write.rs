@@ -61,6 +61,8 @@ pub(crate) fn quoted(text: &str) -> String {
     for c in text.chars() {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
             c if c.is_control() => out += &format!("\\u{:04X}", c as u32),
             c => out.push(c),
         }

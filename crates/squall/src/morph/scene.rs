@@ -2,16 +2,41 @@
 
 use std::fmt::Write as _;
 
-use squall::setup::{Dial, EASED_DRIVE, EASED_GATHERING};
+use crate::scene::write::quoted;
+use crate::setup::{Dial, EASED_DRIVE, EASED_GATHERING};
 
 /// What a scene shows at one time. Files are named relative to the folder of assets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
-    Picture { file: String },
-    Text { text: String, font: Option<String> },
-    Mesh { file: String },
-    Volume { file: String },
-    Ball { center: Vec<f64>, radius: f64 },
+    /// A picture.
+    Picture {
+        /// Its file.
+        file: String,
+    },
+    /// Letters.
+    Text {
+        /// Which.
+        text: String,
+        /// The file of their font; `None`: the usual one.
+        font: Option<String>,
+    },
+    /// A mesh.
+    Mesh {
+        /// Its file.
+        file: String,
+    },
+    /// A volume.
+    Volume {
+        /// Its file.
+        file: String,
+    },
+    /// A disc or a ball.
+    Ball {
+        /// Its middle, metres.
+        center: Vec<f64>,
+        /// Its radius, metres.
+        radius: f64,
+    },
 }
 
 /// Everything that the text is written from.
@@ -19,23 +44,29 @@ pub enum Figure {
 pub struct Plan {
     /// The lines at its top, without `#`.
     pub header: Vec<String>,
+    /// What it shows.
     pub description: String,
     /// Two or three.
     pub cells: Vec<usize>,
+    /// What the smoke is at first.
     pub start: Figure,
+    /// What it becomes, one after the other.
     pub targets: Vec<Figure>,
     /// How thick flat figures are in 3D, in metres.
     pub thickness: f64,
-    /// Seconds that each target takes to form, and that it stays.
+    /// Seconds that each target takes to form.
     pub duration: f64,
+    /// Seconds that it stays.
     pub hold: f64,
     /// How long the smoke is free in the end, in seconds.
     pub release: Option<f64>,
-    /// Factors.
+    /// Factor on how strongly smoke is driven.
     pub strength: Option<f64>,
+    /// Factor on the widths of smoothing.
     pub softness: Option<f64>,
-    /// Numbers in place of "auto".
+    /// A number in place of "auto".
     pub gathering: Option<f64>,
+    /// A number in place of "auto".
     pub damping: Option<f64>,
     /// Whether smoke is pushed gently at first; otherwise with the same strength at all times.
     pub eased: bool,
@@ -43,8 +74,11 @@ pub struct Plan {
     pub usual: [f64; 2],
     /// From thin smoke to dense; empty for the usual ones.
     pub colors: Vec<String>,
+    /// Colour behind it.
     pub background: Option<String>,
+    /// Frames per second.
     pub fps: f64,
+    /// Width of the pictures in pixels.
     pub width: u32,
 }
 
@@ -67,6 +101,7 @@ impl Plan {
         self.left_at(self.targets.len().saturating_sub(1))
     }
 
+    /// How many frames there are.
     pub fn frames(&self) -> u64 {
         ((self.end() + self.release.unwrap_or(0.0)) * self.fps).round().max(1.0) as u64
     }
@@ -76,6 +111,7 @@ impl Plan {
         self.cells.iter().map(|&n| n as f64 / self.cells[0] as f64).collect()
     }
 
+    /// Whether it is in 3D.
     pub fn is_solid(&self) -> bool {
         self.cells.len() == 3
     }
@@ -185,22 +221,6 @@ impl Plan {
     }
 }
 
-/// A basic string of TOML.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            c if c.is_control() => quoted += &format!("\\u{:04X}", u32::from(c)),
-            c => quoted.push(c),
-        }
-    }
-    quoted + "\""
-}
-
 /// Comments end where lines do, and have no control characters.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -216,7 +236,7 @@ fn number_or_auto(value: Option<f64>) -> String {
 }
 
 /// Six digits are enough for people and for smoke.
-pub fn tidy(value: f64) -> f64 {
+pub(super) fn tidy(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 

@@ -3,11 +3,14 @@
 /// How hard smoke is pushed: factors on what is usual.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Push {
+    /// Of the drive.
     pub strength: f64,
+    /// Of the gathering.
     pub gathering: f64,
 }
 
 impl Push {
+    /// As usual.
     pub const USUAL: Push = Push { strength: 1.0, gathering: 1.0 };
 }
 
@@ -16,6 +19,7 @@ impl Push {
 pub struct Found {
     /// The gentlest push that was good enough; else the one that came closest.
     pub push: Push,
+    /// Its error.
     pub error: f64,
     /// Whether that is good enough.
     pub reached: bool,
@@ -35,7 +39,7 @@ const WORTH: f64 = 0.97;
 
 /// Finds the gentlest push whose error is at most `wanted`, in at most twelve runs. If the usual one is enough, less is tried; if it
 /// is not, first a stronger drive, which is still flow, and then more gathering, which no longer is.
-pub fn gentlest<E>(wanted: f64, error: impl FnMut(Push) -> Result<f64, E>) -> Result<Found, E> {
+pub(super) fn gentlest<E>(wanted: f64, error: impl FnMut(Push) -> Result<f64, E>) -> Result<Found, E> {
     let mut search = Search { wanted, error, best: None, runs: 0 };
     if search.is_enough(Push::USUAL)? {
         let at = |x: f64| Push { strength: x.exp2(), gathering: x.exp2() };

@@ -1,4 +1,4 @@
-//! What smoke can be: the arguments of `squall morph`.
+//! What smoke can be.
 
 use std::path::{Path, PathBuf};
 
@@ -6,16 +6,20 @@ use squall_core::{Grid, Side};
 use squall_io::picture::{Channel, Coverage, Font, Placement, draw_text, load_artwork};
 use squall_io::{load_mesh, read_vdb};
 
-use crate::exit::{Code, Failure};
+use super::MorphError;
 
 /// Something that smoke is or becomes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Thing {
     /// A disc, in 3D a ball.
     Cloud,
+    /// Letters.
     Text(String),
+    /// The file of a picture.
     Picture(PathBuf),
+    /// The file of a mesh.
     Mesh(PathBuf),
+    /// The file of a volume.
     Volume(PathBuf),
 }
 
@@ -24,7 +28,7 @@ const MESHES: [&str; 5] = ["obj", "ply", "stl", "glb", "gltf"];
 
 impl Thing {
     /// Understands an argument; files must be there.
-    pub fn parse(word: &str) -> Result<Self, Failure> {
+    pub fn parse(word: &str) -> Result<Self, MorphError> {
         if word == "cloud" {
             return Ok(Thing::Cloud);
         }
@@ -33,7 +37,7 @@ impl Thing {
             let text = text.replace("\\n", "\n");
             let help = "write some letters after `text:`, for example text:Hello";
             return match text.trim().is_empty() {
-                true => Err(Failure::new(Code::Usage, format!("`{word}` has no letters"), Some(help.into()))),
+                true => Err(MorphError::usage(format!("`{word}` has no letters"), help)),
                 false => Ok(Thing::Text(text)),
             };
         }
@@ -46,8 +50,8 @@ impl Thing {
             _ => return Err(unknown(word, &path)),
         };
         if !path.is_file() {
-            let help = "files are looked for from the present folder on".to_owned();
-            return Err(Failure::new(Code::Input, format!("there is no file `{word}`"), Some(help)));
+            let help = "files are looked for from the present folder on";
+            return Err(MorphError::input(format!("there is no file `{word}`"), help));
         }
         Ok(kind(path))
     }
@@ -60,10 +64,12 @@ impl Thing {
         }
     }
 
+    /// Whether it has a volume of its own.
     pub fn is_solid(&self) -> bool {
         matches!(self, Thing::Mesh(_) | Thing::Volume(_))
     }
 
+    /// Whether it has none.
     pub fn is_flat(&self) -> bool {
         matches!(self, Thing::Picture(_) | Thing::Text(_))
     }
@@ -78,7 +84,7 @@ impl Thing {
     }
 
     /// Width over height, if it has a say in that.
-    pub fn aspect(&self) -> Result<Option<f64>, Failure> {
+    pub fn aspect(&self) -> Result<Option<f64>, MorphError> {
         match self {
             Thing::Picture(path) => {
                 let picture = load_artwork(path, DRAFT).map_err(|e| wrong(self, &e))?;
@@ -91,7 +97,7 @@ impl Thing {
 
     /// The area that it covers of a box of this size, in 3D the volume, with the default placement. `None` for a cloud,
     /// which is as large as needed.
-    pub fn extent(&self, size: &[f64], thickness: f64, font: Option<&Path>) -> Result<Option<f64>, Failure> {
+    pub fn extent(&self, size: &[f64], thickness: f64, font: Option<&Path>) -> Result<Option<f64>, MorphError> {
         let sum = |density: Vec<f32>, cell: f64| density.into_iter().map(f64::from).sum::<f64>() * cell;
         let failed = |e: &dyn std::fmt::Display| wrong(self, e);
         let solid = || draft_grid(std::array::from_fn::<f64, 3, _>(|a| size[a]), 40.0);
@@ -99,12 +105,12 @@ impl Thing {
             Thing::Cloud => return Ok(None),
             Thing::Mesh(path) => {
                 let (mesh, grid) = (load_mesh(path).map_err(|e| failed(&e))?.mesh, solid());
-                let density = squall::target::mesh_density(&mesh, &grid, &Default::default());
+                let density = crate::target::mesh_density(&mesh, &grid, &Default::default());
                 return Ok(Some(sum(density.map_err(|e| failed(&e))?.0, grid.cell_volume())));
             }
             Thing::Volume(path) => {
                 let (file, grid) = (read_vdb(path).map_err(|e| failed(&e))?, solid());
-                let density = squall::target::vdb_density(&file, None, &grid, &Default::default());
+                let density = crate::target::vdb_density(&file, None, &grid, &Default::default());
                 return Ok(Some(sum(density.map_err(|e| failed(&e))?, grid.cell_volume())));
             }
             Thing::Picture(path) => {
@@ -133,32 +139,38 @@ fn draft_grid<const D: usize>(size: [f64; D], cells: f64) -> Grid<D> {
     Grid { spacing: std::array::from_fn(|a| size[a] / count[a] as f64), ..Grid::walled(count, Side::Slip) }
 }
 
-fn wrong(thing: &Thing, error: &dyn std::fmt::Display) -> Failure {
-    Failure::new(Code::Input, format!("{} cannot be taken: {error}", quoted_name(thing)), None)
+fn wrong(thing: &Thing, error: &dyn std::fmt::Display) -> MorphError {
+    MorphError::input(format!("`{thing}` cannot be taken: {error}"), "")
 }
 
-fn quoted_name(thing: &Thing) -> String {
-    thing.file().map_or_else(|| format!("`text:{}`", thing.name()), |path| format!("`{}`", path.display()))
+/// As it is typed, on one line.
+impl std::fmt::Display for Thing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self, self.file()) {
+            (_, Some(path)) => path.display().fmt(f),
+            (Thing::Text(_), _) => write!(f, "text:{}", self.name()),
+            _ => f.write_str("cloud"),
+        }
+    }
 }
 
-fn unknown(word: &str, path: &Path) -> Failure {
+fn unknown(word: &str, path: &Path) -> MorphError {
     let kinds = format!("pictures ({}), meshes ({}), volumes (vdb)", PICTURES.join(", "), MESHES.join(", "));
     if path.is_file() {
         let help = format!("it can be one of {kinds}, by its extension");
-        return Failure::new(Code::Input, format!("`{word}` is no kind of file that smoke can form"), Some(help));
+        return MorphError::input(format!("`{word}` is no kind of file that smoke can form"), help);
     }
     let help = format!("write text:{word} to form these letters; files are {kinds}; `cloud` is a cloud");
-    Failure::new(Code::Input, format!("there is no file `{word}`"), Some(help))
+    MorphError::input(format!("there is no file `{word}`"), help)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn refused(word: &str) -> (Code, String) {
-        let failure = Thing::parse(word).unwrap_err();
-        let help = failure.report.help().map(|h| h.to_string()).unwrap_or_default();
-        (failure.code, format!("{} {help}", failure.report))
+    fn refused(word: &str) -> (bool, String) {
+        let error = Thing::parse(word).unwrap_err();
+        (matches!(error, MorphError::Usage { .. }), format!("{error} {}", error.help().unwrap_or_default()))
     }
 
     #[test]
@@ -171,16 +183,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_taken_is_named_with_a_way_out() {
-        for (word, code, parts) in [
-            ("text:", Code::Usage, ["`text:`", "text:Hello"]),
-            ("text: \\n ", Code::Usage, ["no letters", "text:Hello"]),
-            ("Hello", Code::Input, ["`Hello`", "text:Hello"]),
-            ("no/such.png", Code::Input, ["no/such.png", "present folder"]),
-            ("no/such.obj", Code::Input, ["no/such.obj", "present folder"]),
-            ("Cargo.toml", Code::Input, ["`Cargo.toml`", "png"]),
+        for (word, is_usage, parts) in [
+            ("text:", true, ["`text:`", "text:Hello"]),
+            ("text: \\n ", true, ["no letters", "text:Hello"]),
+            ("Hello", false, ["`Hello`", "text:Hello"]),
+            ("no/such.png", false, ["no/such.png", "present folder"]),
+            ("no/such.obj", false, ["no/such.obj", "present folder"]),
+            ("Cargo.toml", false, ["`Cargo.toml`", "png"]),
         ] {
             let (found, message) = refused(word);
-            assert_eq!(found, code, "{word}");
+            assert_eq!(found, is_usage, "{word}");
             assert!(parts.iter().all(|part| message.contains(part)), "{word}: {message}");
         }
     }
