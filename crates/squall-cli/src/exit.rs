@@ -149,6 +149,13 @@ pub fn colors() -> bool {
 
 /// Sets up what is told when something goes wrong.
 pub fn prepare() {
+    // A file that grows beyond a limit of the system is an error like a full disk, and not the end of the process. That it
+    // cannot be asked for only means that it stays as it was.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(
+        signal_hook::consts::SIGXFSZ,
+        std::sync::Arc::<std::sync::atomic::AtomicBool>::default(),
+    );
     let colors = colors();
     // Fails only if it was set before, which it was not.
     let _ =

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use squall::scene::MAX_BYTES;
 use squall::{Assets, Scene, Setup, gallery};
+use squall_io::folder::read_manifest;
 
 use crate::Voice;
 use crate::exit::{Code, Failure};
@@ -203,7 +204,9 @@ fn find(scene: &str) -> Result<Found, Failure> {
     if inside.is_file() {
         let (file, text) = (inside.display().to_string(), read(&inside)?);
         let origin = origin_of(&inside);
-        return Ok(Found { name: stem(path), file, text, assets: Assets::folder(path), origin });
+        let place = read_manifest(path).ok().flatten().and_then(|manifest| manifest.assets);
+        let assets = place.map_or_else(|| Assets::folder(path), |place| Assets::at(&place));
+        return Ok(Found { name: stem(path), file, text, assets, origin });
     }
     let help = match (path.is_dir(), gallery::nearest(scene)) {
         (true, _) => "it is a folder: name the scene file in it".to_owned(),

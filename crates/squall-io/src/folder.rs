@@ -31,6 +31,9 @@ pub struct Manifest {
     /// What tells the scene apart from others of its name, even if it is edited.
     #[serde(default)]
     pub origin: Option<String>,
+    /// Where the files are that the scene names, if it names any.
+    #[serde(default)]
+    pub assets: Option<String>,
     /// Frames per second.
     pub fps: f64,
     /// All files of the frames before this number are written.
@@ -86,6 +89,8 @@ pub struct Owner<'a> {
     pub scene: &'a str,
     /// What tells it apart from other scenes of that name, even if it is edited: a fingerprint of where it is.
     pub origin: Option<&'a str>,
+    /// Where the files are that it names, if it names any.
+    pub assets: Option<&'a str>,
     /// Its hash.
     pub hash: SceneHash,
     /// Frames per second.
@@ -122,6 +127,7 @@ impl OutputFolder {
             scene: owner.scene.into(),
             scene_hash: owner.hash.to_string(),
             origin: owner.origin.map(str::to_owned),
+            assets: owner.assets.map(str::to_owned),
             fps: owner.fps,
             frames_done: 0,
             series: series.to_vec(),
@@ -318,7 +324,7 @@ mod tests {
 
     fn open(folder: &Path, hash: u64, start: Start) -> Result<OutputFolder, FolderError> {
         let names = [&["smoke".to_owned()][..], &["steps.csv".to_owned()][..]];
-        let owner = Owner { scene: "plume", origin: None, hash: hash.into(), fps: 30.0 };
+        let owner = Owner { scene: "plume", origin: None, assets: None, hash: hash.into(), fps: 30.0 };
         OutputFolder::open(folder, owner, names, start)
     }
 
@@ -390,7 +396,7 @@ mod tests {
         let folder = TestFolder::new("folder-edited");
         let names = [&["smoke".to_owned()][..], &["steps.csv".to_owned()][..]];
         let open = |origin, hash: u64| {
-            let owner = Owner { scene: "plume", origin: Some(origin), hash: hash.into(), fps: 30.0 };
+            let owner = Owner { scene: "plume", origin: Some(origin), assets: None, hash: hash.into(), fps: 30.0 };
             OutputFolder::open(&*folder, owner, names, Start::Resume)
         };
         write_frames(&mut open("here", 1).unwrap(), 3);

@@ -13,6 +13,9 @@ const MAX_BYTES: u64 = 512 << 20;
 /// What all meshes of a sequence may take in memory.
 const MOST_MESH_BYTES: usize = 512 << 20;
 
+/// What the place of files that the program carries is called. No folder: its path would begin with a slash or a letter.
+const CARRIED: &str = ":gallery:";
+
 /// Where the files are that a scene may name.
 #[derive(Clone, Debug, Default)]
 pub struct Assets {
@@ -98,6 +101,19 @@ impl Assets {
     /// Files that are part of the program: names and contents.
     pub fn embedded(files: &'static [(&'static str, &'static [u8])]) -> Self {
         Self { embedded: files, ..Self::default() }
+    }
+
+    /// Where they are, for [`at`](Self::at); `None` if there are none.
+    pub fn place(&self) -> Option<String> {
+        match &self.root {
+            Some(root) => Some(root.canonicalize().unwrap_or_else(|_| root.clone()).display().to_string()),
+            None => (!self.embedded.is_empty()).then(|| CARRIED.to_owned()),
+        }
+    }
+
+    /// The files of a [`place`](Self::place).
+    pub fn at(place: &str) -> Self {
+        if place == CARRIED { crate::gallery::assets() } else { Self::folder(place) }
     }
 
     /// The same files for a scene that may take this much memory, in bytes; `None`: nine tenths of what is free.

@@ -32,6 +32,8 @@ pub struct RunOptions {
     pub name: String,
     /// What tells the scene apart from others of its name, even if it is edited: then its own former output is replaced.
     pub origin: Option<String>,
+    /// Where the files are that the scene names ([`Assets::place`](crate::Assets::place)): the output says it, so that it can be drawn again.
+    pub assets: Option<String>,
     /// The folder for everything that is written.
     pub out: PathBuf,
     /// What is done with output that is already there.
@@ -50,6 +52,7 @@ impl RunOptions {
         Self {
             name: name.into(),
             origin: None,
+            assets: None,
             out: out.into(),
             start: Start::Resume,
             strict: false,
@@ -149,7 +152,8 @@ const LOGS: [&str; 3] = [STEPS, TIMINGS, TARGETS];
 /// Whose output a run is.
 fn owner<'a>(setup: &Setup, options: &'a RunOptions) -> Owner<'a> {
     let origin = options.origin.as_deref();
-    Owner { scene: &options.name, origin, hash: setup.hash().into(), fps: setup.time.fps }
+    let assets = options.assets.as_deref().filter(|_| setup.names_files());
+    Owner { scene: &options.name, origin, assets, hash: setup.hash().into(), fps: setup.time.fps }
 }
 
 fn tell_of_replacing(folder: &OutputFolder, observer: &mut dyn Observer) {

@@ -102,7 +102,7 @@ fn parse_size(text: &str) -> Result<String, String> {
 }
 
 pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
-    let Loaded { name, mut setup, origin, .. } = args.load(voice)?;
+    let Loaded { name, mut setup, origin, assets } = args.load(voice)?;
     let finished = args.scene.folder().map(Path::to_owned);
     let out = match (&args.out, &finished) {
         (Some(out), _) => out.clone(),
@@ -122,7 +122,8 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
                 (_, true) => Start::Restart,
                 _ => Start::Resume,
             };
-            let options = RunOptions { start, origin: Some(origin), ..RunOptions::new(&name, &folder) };
+            let (origin, assets) = (Some(origin), assets.place());
+            let options = RunOptions { start, origin, assets, ..RunOptions::new(&name, &folder) };
             let summary = pool.install(|| squall::run(&setup, &options, &mut progress, &cancel));
             progress.end();
             if summary?.outcome == Outcome::Cancelled {

@@ -64,7 +64,8 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     let out = args.out.clone().unwrap_or_else(|| folder.join("render"));
     let start = if args.overwrite { Start::Overwrite } else { Start::Resume };
     let (origin, only) = (Some(loaded.origin.clone()), args.only.clone());
-    let options = RunOptions { start, origin, only, ..RunOptions::new(&loaded.name, out) };
+    let assets = loaded.assets.place();
+    let options = RunOptions { start, origin, assets, only, ..RunOptions::new(&loaded.name, out) };
     let cancel = stop_on_signals(voice)?;
     let mut progress = Progress::new(false, voice);
     let summary = pool(args.threads)?

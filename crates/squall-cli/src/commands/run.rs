@@ -127,6 +127,7 @@ impl HowArgs {
             strict: self.strict,
             memory_limit: self.memory_limit,
             origin: Some(loaded.origin.clone()),
+            assets: loaded.assets.place(),
             only,
             ..RunOptions::new(&loaded.name, "")
         };

@@ -213,6 +213,18 @@ fn a_restart_that_is_killed_at_once_is_made_good_by_the_next_run() {
 }
 
 #[test]
+fn a_file_that_may_not_grow_is_an_error_like_a_full_disk() {
+    let folder = Folder::new("limit");
+    folder.write("s.toml", &scene().replace("width = 48", "width = 640"));
+    let squall = env!("CARGO_BIN_EXE_squall");
+    let script = format!("ulimit -f 4; exec {squall} run s.toml -q --out parts");
+    let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stderr));
+    // Without the limit it goes on.
+    folder.ok(&["run", "s.toml", "-q", "--out", "parts"]);
+}
+
+#[test]
 fn a_run_keeps_others_out_and_stops_soon_after_ctrl_c() {
     let folder = Folder::new("soon");
     folder.write("s.toml", &scene().replace("frames = 40", "frames = 100000"));

@@ -18,6 +18,25 @@ quality = "preview"
 "#;
 
 #[test]
+fn the_folder_of_a_run_knows_where_its_meshes_are() {
+    let folder = Folder::new("meshes");
+    let small = ["--scale", "0.25", "--set", "output.width=32", "--set", "output.height=32", "-q", "--no-movie"];
+    folder.ok(&[&["run", "spinning_knot", "--frames", "1"], &small[..]].concat());
+    folder.ok(&["render", "out/spinning_knot", "--set", "camera.yaw=80", "-q", "--no-movie"]);
+    folder.ok(&["flipbook", "out/spinning_knot", "--count", "1", "--opaque", "-q"]);
+    folder.ok(&["run", "out/spinning_knot", "--frames", "1", "-q", "--no-movie", "--out", "again"]);
+    // A scene of one's own, in another folder than the run.
+    std::fs::create_dir(folder.path().join("scene")).unwrap();
+    let mesh = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
+    folder.write("scene/m.obj", mesh);
+    let text = "model = \"smoke\"\n[grid]\ncells = [16, 16, 16]\n[[source]]\nshape = { mesh = \"m.obj\" }\n\
+                set = { density = 1.0 }\n[time]\nframes = 1\n[output]\nwidth = 16\nmovie = \"none\"\n";
+    folder.write("scene/s.toml", text);
+    folder.ok(&["run", "scene/s.toml", "-q"]);
+    folder.ok(&["render", "out/s", "-q"]);
+}
+
+#[test]
 fn a_finished_run_is_drawn_again_from_its_folder_and_from_its_scene() {
     let folder = Folder::new("render");
     folder.write("smoke.toml", SMOKE);

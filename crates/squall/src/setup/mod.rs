@@ -425,6 +425,11 @@ impl Setup {
         self.written(Matters::Run)
     }
 
+    /// Whether it was made of other files than the scene.
+    pub fn names_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
     /// A fingerprint of everything that affects the simulation or the pictures. The number of frames, the movie and the
     /// interval between checkpoints do not: a run may be made longer and resumed.
     pub fn hash(&self) -> u64 {
