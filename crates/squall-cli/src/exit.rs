@@ -125,7 +125,10 @@ impl From<RunError> for Failure {
                 io_code(e)
             }
             // The wrong folder was named, or `--overwrite` forgotten.
-            RunError::Folder(_) | RunError::NoVolumes { .. } | RunError::OtherPhysics { .. } => Code::Usage,
+            RunError::Folder(_)
+            | RunError::NoVolumes { .. }
+            | RunError::NoFields { .. }
+            | RunError::OtherPhysics { .. } => Code::Usage,
             RunError::OverItself { .. } | RunError::NoFrames { .. } => Code::Usage,
             RunError::Build(BuildError::Mesh { .. } | BuildError::Target(_)) | RunError::NoField { .. } => Code::Input,
             RunError::Checkpoint(_) | RunError::Picture(_) => Code::Input,

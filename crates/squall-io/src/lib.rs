@@ -47,7 +47,7 @@ pub use exr::{ExrPass, ExrPixels, ExrPrecision, read_exr, write_exr};
 pub use folder::{FolderError, Manifest, OutputFolder, Owner, Start};
 pub use mesh::{LoadedMesh, MeshFileError, load_mesh, parse_mesh, parse_mesh_frames, write_obj, write_ply};
 pub use movie::{MovieError, MovieFormat, assemble};
-pub use npy::write_npy;
+pub use npy::{read_npy, write_npy};
 pub use output::{IoError, OutputFile, sweep_temporaries, sync_files, sync_folder, write_whole};
 pub use records::{Damage, Stamp};
 pub use scene_hash::SceneHash;

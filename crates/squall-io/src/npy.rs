@@ -17,6 +17,26 @@ pub fn write_npy(path: impl AsRef<Path>, shape: &[usize], values: &[f32]) -> Res
     file.finish()
 }
 
+/// Reads an array as [`write_npy`] writes it: its shape and its values.
+pub fn read_npy(path: impl AsRef<Path>) -> Result<(Vec<usize>, Vec<f32>), IoError> {
+    let path = path.as_ref();
+    let bytes = std::fs::read(path).map_err(IoError::file(path, "read"))?;
+    parse(&bytes).ok_or_else(|| IoError::content(path, "not an array of 32-bit floats as Squall writes them"))
+}
+
+fn parse(bytes: &[u8]) -> Option<(Vec<usize>, Vec<f32>)> {
+    let rest = bytes.strip_prefix(b"\x93NUMPY\x01\x00")?;
+    let (length, rest) = rest.split_first_chunk::<2>()?;
+    let (header, data) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
+    let header = std::str::from_utf8(header).ok()?;
+    let entries = header.strip_prefix("{'descr': '<f4', 'fortran_order': False, 'shape': (")?.split_once(')')?.0;
+    let numbers = entries.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    let shape: Vec<usize> = numbers.map(|entry| entry.parse().ok()).collect::<Option<_>>()?;
+    let (values, odd) = data.as_chunks::<4>();
+    let count = shape.iter().try_fold(1usize, |count, &n| count.checked_mul(n))?;
+    (odd.is_empty() && values.len() == count).then(|| (shape, values.iter().map(|&b| f32::from_le_bytes(b)).collect()))
+}
+
 fn write(file: &mut OutputFile, shape: &[usize], values: &[f32]) -> std::io::Result<()> {
     // The comma after each entry makes `(5,)` a tuple.
     let entries: String = shape.iter().map(|n| format!("{n}, ")).collect();
@@ -54,6 +74,11 @@ mod tests {
         assert!(header.ends_with('\n'));
         let back: Vec<f32> = bytes[start..].as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect();
         assert_eq!(back, values);
+        assert_eq!(read_npy(&path).unwrap(), (vec![2, 3, 4], values));
+        // Whatever is missing, it is no array.
+        for end in 0..bytes.len() {
+            assert_eq!(parse(&bytes[..end]), None, "{end}");
+        }
     }
 
     #[test]

@@ -229,6 +229,11 @@ impl Painter {
         ahead.frame = frame;
     }
 
+    /// Pictures drawn elsewhere have shown this range.
+    pub fn has_seen(&mut self, [lo, hi]: [f64; 2]) {
+        self.seen = [self.seen[0].min(lo), self.seen[1].max(hi)];
+    }
+
     /// All pictures will have this range.
     pub fn fix_range(&mut self, range: [f64; 2]) {
         self.seen = range;

@@ -9,6 +9,7 @@ mod render;
 mod report;
 mod resume;
 mod simulate;
+mod stored;
 mod writer;
 
 use std::fs::{File, OpenOptions, TryLockError};

@@ -14,8 +14,8 @@ use crate::scene::SceneArgs;
 
 /// Take the pictures of a finished run again, without simulating
 ///
-/// Camera, lights, looks and colours may change (--set camera.yaw=90); whatever affects the simulation may not. The run
-/// must have written volumes (output.vdb).
+/// Camera, lights, looks and colours may change (--set camera.yaw=90); whatever affects the simulation may not. A 3D run
+/// must have written volumes (output.vdb), a 2D run the fields that are shown (output.fields).
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -1,4 +1,5 @@
-//! Pictures of a finished run, taken again: from its volumes, with another camera, light or style, without simulating.
+//! Pictures of a finished run, taken again without simulating: in 3D from its volumes, with another camera, light or style, in 2D
+//! from its raw fields, in other colours.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,11 +11,12 @@ use squall_render::map::Range;
 use squall_render::texture::fine::refined;
 
 use super::report::{Event, Observer, Outcome, RunError, Summary};
+use super::stored::{self, Stored};
 use super::writer::{Frame, Writer, Written};
 use super::{CancelToken, RunOptions, SCENE, finish, frames, lock, owner};
 use crate::output::{Outputs, Shot, UP, VOLUMES};
 use crate::picture::passes::PassPainter;
-use crate::picture::{FilmPainter, Picture, Volumes, normalize};
+use crate::picture::{FilmPainter, Painter, Picture, Volumes, normalize};
 use crate::setup::{Pass, Setup, Up};
 use crate::{Assets, Scene};
 
@@ -28,7 +30,6 @@ pub fn render(
     cancel: &CancelToken,
 ) -> Result<Summary, RunError> {
     let start = Instant::now();
-    let Some(film) = &setup.film else { return Err(RunError::NoVolumes { folder: run.to_owned() }) };
     same_physics(setup, run, assets)?;
     if same_folder(run, &options.out) {
         return Err(RunError::OverItself { folder: run.to_owned() });
@@ -38,10 +39,11 @@ pub fn render(
     if every.is_empty() {
         return Err(RunError::NoFrames { frames: setup.time.frames });
     }
-    if let Some(missing) = every.clone().map(|k| volume_path(run, k)).find(|path| !path.exists()) {
-        return Err(match volume_path(run, 1).exists() {
-            true => RunError::MissingFrame { path: missing },
-            false => RunError::NoVolumes { folder: run.to_owned() },
+    let mut source = Source::new(setup, run)?;
+    if let Some(path) = every.clone().flat_map(|k| source.files(run, k)).find(|path| !path.exists()) {
+        return Err(match source.files(run, 1).iter().all(|path| path.exists()) {
+            true => RunError::MissingFrame { path },
+            false => source.missing(run),
         });
     }
     let _lock = lock(&options.out)?;
@@ -60,8 +62,7 @@ pub fn render(
         folder.keep_frames(kept, false)?;
         observer.event(&Event::Started { first: first.max(1), last, resumed_from: summary.resumed_from });
     }
-    let mut painter = FilmPainter::new(setup, film)?;
-    painter.set_cancel(cancel);
+    source.begin(setup, run, first, cancel)?;
     let mut writer = Writer::new(folder);
     let mut failed = None;
     for number in first..=last {
@@ -69,7 +70,7 @@ pub fn render(
             summary.outcome = Outcome::Cancelled;
             break;
         }
-        match draw(setup, run, &mut painter, number) {
+        match source.draw(setup, run, number) {
             Ok(shot) => {
                 observer.event(&Event::Picture { frame: number, image: shot.pixels.image() });
                 let (jobs, files) = (outputs.capture(&shot)?, outputs.files(number));
@@ -127,6 +128,80 @@ fn same_physics(setup: &Setup, run: &Path, assets: &Assets) -> Result<(), RunErr
     match before {
         Ok((before, _)) if before.physics_hash() == setup.physics_hash() => Ok(()),
         _ => Err(RunError::OtherPhysics { folder: run.to_owned() }),
+    }
+}
+
+/// What pictures are drawn from.
+enum Source {
+    Volumes(Box<FilmPainter>),
+    /// Raw fields of these names.
+    Fields(Vec<String>, Box<Painter>),
+}
+
+impl Source {
+    fn new(setup: &Setup, run: &Path) -> Result<Self, RunError> {
+        Ok(match &setup.film {
+            Some(film) => Source::Volumes(Box::new(FilmPainter::new(setup, film)?)),
+            None => {
+                let names = stored::needed(setup).ok_or_else(|| RunError::NoFields { folder: run.to_owned() })?;
+                Source::Fields(names, Box::new(Painter::new(setup)?))
+            }
+        })
+    }
+
+    fn files(&self, run: &Path, frame: u64) -> Vec<PathBuf> {
+        match self {
+            Source::Volumes(_) => vec![volume_path(run, frame)],
+            Source::Fields(names, _) => stored::files(names, run, frame),
+        }
+    }
+
+    fn missing(&self, run: &Path) -> RunError {
+        let folder = run.to_owned();
+        match self {
+            Source::Volumes(_) => RunError::NoVolumes { folder },
+            Source::Fields(..) => RunError::NoFields { folder },
+        }
+    }
+
+    /// Before frame `first` is drawn: the range of values is that of all frames of the run, or of those before.
+    fn begin(&mut self, setup: &Setup, run: &Path, first: u64, cancel: &CancelToken) -> Result<(), RunError> {
+        let (names, painter) = match self {
+            Source::Volumes(painter) => {
+                painter.set_cancel(cancel);
+                return Ok(());
+            }
+            Source::Fields(names, painter) => (names, painter),
+        };
+        if setup.picture.range.is_some() {
+            return Ok(());
+        }
+        let steady = setup.picture.steady || setup.time.looped.is_some();
+        let mut range = [0.0f64; 2];
+        let all = u64::from(!setup.time.include_start)..=u64::from(setup.time.frames);
+        for frame in all.take_while(|frame| steady || *frame < first) {
+            let [lo, hi] = painter.extremes(&Stored::load(setup, names, run, frame)?);
+            range = [range[0].min(lo), range[1].max(hi)];
+        }
+        if steady {
+            painter.fix_range(range)
+        } else {
+            painter.has_seen(range)
+        }
+        Ok(())
+    }
+
+    fn draw<'a>(&mut self, setup: &Setup, run: &Path, number: u64) -> Result<Shot<'a>, RunError> {
+        match self {
+            Source::Volumes(painter) => draw(setup, run, painter, number),
+            Source::Fields(names, painter) => {
+                let frame = Stored::load(setup, names, run, number)?;
+                let time = number as f64 / setup.time.fps;
+                let picture = painter.draw(&frame, time, number)?;
+                let passes = painter.draw_passes(&frame, time, number, &picture)?;
+                Ok(Shot::new(setup, number, time, None, picture, passes))
+            }
+        }
     }
 }
 

@@ -257,6 +257,12 @@ pub enum RunError {
         /// Which folder.
         folder: PathBuf,
     },
+    /// The run has no raw fields to draw pictures from.
+    #[error("{} does not hold the fields that these pictures show", .folder.display())]
+    NoFields {
+        /// Which folder.
+        folder: PathBuf,
+    },
     /// A volume lacks what is to be shown.
     #[error("{} has no `{name}`", .path.display())]
     NoField {
@@ -321,6 +327,10 @@ impl RunError {
             RunError::Checkpoint(_) | RunError::MissingFrame { .. } => "begin again with --restart",
             RunError::NoVolumes { .. } => {
                 "run the 3D scene first, with output.vdb = true (the default for smoke), or name its folder with --run"
+            }
+            RunError::NoFields { .. } => {
+                "pictures of 2D scenes are drawn again from raw fields: add what is shown to `output.fields`, for example \
+                 [\"density\"], and run the scene; textures cannot be drawn again"
             }
             RunError::NoField { .. } => "add it to `output.vdb` (fields = [...]) and run the scene again",
             RunError::OtherPhysics { .. } => {
