@@ -13,7 +13,7 @@ use crate::setup::{Axis, Setup};
 /// Cells of the box in the trial, about.
 const CELLS: f64 = 4_000.0;
 /// A trial that takes longer is ended.
-const LONGEST: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(1);
 /// Cells of air around the smoke besides `smoke.buffer`: what it moves by in a step.
 const STEP: i32 = 2;
 

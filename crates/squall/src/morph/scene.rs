@@ -86,7 +86,7 @@ const USUAL_BACKGROUND: &str = "#0b0e14";
 const USUAL_COLORS: [&str; 2] = ["#54749c", "#f4f6f8"];
 
 impl Plan {
-    /// When each target should have formed; from then on it stays until [`left_at`](Self::left_at).
+    /// When each target should have formed; from then on it stays until the next begins to form.
     pub fn reached_at(&self, target: usize) -> f64 {
         tidy(self.left_at(target) - self.hold)
     }
