@@ -214,6 +214,8 @@ pub(super) struct Edge<const D: usize> {
     pub cells: Vec<u64>,
     /// Faces with nothing below them, for each axis.
     pub last: [Vec<u64>; D],
+    /// Faces across each axis that lie, with the two on either side of them, between cells that lack a neighbour.
+    pub along: [Vec<u64>; D],
 }
 
 impl<const D: usize> Edge<D> {
@@ -226,9 +228,25 @@ impl<const D: usize> Edge<D> {
             0 => !row.shifted(0, -(n as isize)).exists() as u64,
             _ => u64::from(!row.down(c).exists()) * all_cells(n),
         };
+        let cells: Vec<u64> = rows().map(|row| outer_cells(row, n)).collect();
+        let outer = |row: Row<'_, D>| match row.exists() && row.tile().is_some() {
+            true => cells[layout.row_number(row)],
+            false => 0,
+        };
+        let along = |row: Row<'_, D>, c: usize| {
+            if c == 0 {
+                let beside = |by: isize| u128::from(outer(row.shifted(0, by * n as isize)));
+                let wide = beside(-1) | u128::from(outer(row)) << n | beside(1) << (2 * n);
+                return (n - 3..n + 3).fold(all_cells(n), |bits, from| bits & (wide >> from) as u64);
+            }
+            let (below, above) = (row.down(c), row.up(c));
+            let far = [below.down(c), below.down(c).down(c), above, above.up(c)];
+            far.into_iter().fold(outer(row) & outer(below), |bits, row| bits & outer(row))
+        };
         Some(Edge {
-            cells: rows().map(|row| outer_cells(row, n)).collect(),
             last: each(|c| rows().map(|row| missing(row, c)).collect()),
+            along: each(|c| rows().map(|row| along(row, c)).collect()),
+            cells,
         })
     }
 }

@@ -165,6 +165,7 @@ impl<const D: usize> Flow<D> {
         if advected {
             far.advected += far.traced;
             self.absorb_vorticity();
+            self.smooth_the_edge();
         }
     }
 
@@ -208,6 +209,34 @@ impl<const D: usize> Flow<D> {
                     let (here, next) = (curl[k].row(row), curl[k].up(row, along, &mut pad));
                     (0..u.len()).for_each(|x| u[x] -= sign * (next[x] - here[x]));
                 }
+            });
+        }
+    }
+
+    /// The same for what has no curl: `P` jumps a little from tile to tile, and a projection does not look at the outermost cells, so
+    /// single faces between them would speed up without end. A fourth difference along the edge, `u -= d^4 u / 16`, takes short
+    /// waves and leaves waves of 32 cells as they are but for 1e-4.
+    fn smooth_the_edge(&mut self) {
+        let Flow { velocity, obstacles, layout, following, .. } = self;
+        let Some(following) = following else { return };
+        let solids = obstacles.as_ref().map(|o| &o.solids);
+        for (c, u) in velocity.iter_mut().enumerate() {
+            let (before, bits) = (&mut following.far.kept[c], &following.edge.along[c]);
+            before.copy_all(u);
+            let before = &*before;
+            u.par_rows(|row, u| {
+                if solids.is_some_and(|s| s.is_near(row)) {
+                    return;
+                }
+                each_bit(bits[layout.row_number(row)], |x| {
+                    let at = |by: isize| {
+                        let mut index = row.index;
+                        index[0] += x as isize;
+                        index[c] += by;
+                        before.get_near(row, index)
+                    };
+                    u[x] -= (at(-2) + at(2) - 4.0 * (at(-1) + at(1)) + 6.0 * at(0)) / 16.0;
+                });
             });
         }
     }
