@@ -43,7 +43,7 @@ pub struct RunOptions {
     pub strict: bool,
     /// Most bytes of memory that the run may take; `None`: nine tenths of what is available, if that is known.
     pub memory_limit: Option<u64>,
-    /// Only these frames are drawn again; for [`render`].
+    /// Only these frames are written; a run still computes those before.
     pub only: Option<std::ops::RangeInclusive<u64>>,
 }
 
