@@ -28,9 +28,9 @@ pub fn for_each<const D: usize, const K: usize, T: Copy + Default + Send + Sync>
     let layout = fields[0].layout().clone();
     assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
     let first = layout.first();
-    let slices = fields.map(|f| &mut f.data_mut()[first..]);
+    let slices = values(fields, first);
     split(&layout, Piece::row(&layout), 0, layout.rows(), slices, &|| (), &|_, row, at, slices| {
-        f(row, slices.each_mut().map(|s| &mut s[at.clone()]))
+        f(row, each(slices, at))
     });
 }
 
@@ -68,9 +68,7 @@ pub fn for_each_of<const D: usize, T: Copy + Default + Send + Sync, W>(
     let layout = fields[0].layout().clone();
     assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
     let first = layout.first();
-    let mut fields = fields.iter_mut();
-    let slices: [&mut [T]; MAX] =
-        std::array::from_fn(|_| fields.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
+    let slices = values_of(&mut fields.iter_mut(), first);
     split(&layout, Piece::row(&layout), 0, layout.rows(), slices, &workspace, &|w, row, at, slices| {
         f(w, row, &mut pieces(slices, count, at))
     });
@@ -87,9 +85,7 @@ pub(crate) fn for_each_run<const D: usize, W>(
     let layout = fields[0].layout().clone();
     assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
     let first = layout.first();
-    let mut fields = fields.iter_mut();
-    let slices: [&mut [Real]; MAX] =
-        std::array::from_fn(|_| fields.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
+    let slices = values_of(&mut fields.iter_mut().map(|f| &mut **f), first);
     let piece = Piece { rows: layout.run() / layout.cells()[0], len: layout.run() };
     split(&layout, piece, 0, layout.rows(), slices, &workspace, &|w, row, at, slices| {
         f(w, row, &mut pieces(slices, count, at))
@@ -117,9 +113,7 @@ pub(crate) fn for_each_run_with_ghosts<const D: usize, W>(
     assert!((1..=MAX).contains(&count) && rules.len() <= count, "from 1 to {MAX} fields");
     assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
     let first = layout.first() - HALO;
-    let mut rest = fields.iter_mut();
-    let slices: [&mut [Real]; MAX] =
-        std::array::from_fn(|_| rest.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default());
+    let slices = values_of(&mut fields.iter_mut().map(|f| &mut **f), first);
     let piece = Piece { rows: 1, len: layout.cells()[0] + 2 * HALO };
     split(&layout, piece, 0, layout.rows(), slices, &workspace, &|w, row, at, slices| {
         if !wanted(row) {
@@ -154,7 +148,7 @@ pub(crate) fn for_each_with_ghosts<const D: usize, const K: usize>(
     let mut fields = fields;
     let slices = fields.each_mut().map(|f| &mut f.data_mut()[first..]);
     split(&layout, piece, 0, layout.rows(), slices, &|| (), &|_, row, at, slices| {
-        f(row, slices.each_mut().map(|s| &mut s[at.start + HALO..at.end - HALO]));
+        f(row, each(slices, at.start + HALO..at.end - HALO));
         for (row, rules) in slices.iter_mut().zip(&rules) {
             if let Some(rules) = rules {
                 rules.fill_ghosts(&mut row[at.clone()]);
@@ -200,16 +194,50 @@ fn split<const D: usize, const K: usize, T: Send, W>(
     }
     let middle = middle(layout, begin, end);
     let cut = layout.row(middle).start - base;
-    let mut halves = slices.map(|s| {
-        let (lo, hi) = s.split_at_mut(cut.min(s.len()));
-        (lo, Some(hi))
-    });
-    let upper = halves.each_mut().map(|h| h.1.take().unwrap_or_default());
-    let lower = halves.map(|h| h.0);
+    let (mut lower, mut upper) = (slices, empty());
+    cut_off(&mut lower, cut, &mut upper);
     threads::join(
         || split(layout, piece, begin, middle, lower, workspace, f),
         || split(layout, piece, middle, end, upper, workspace, f),
     );
+}
+
+// What follows is made of closures over arrays, which would be compiled for every loop of this crate if they stood in the loops'
+// functions: a tenth of its code.
+
+/// The values of fields, from one place on.
+fn values<const D: usize, const K: usize, T: Copy + Default + Send + Sync>(
+    fields: [&mut Field<D, T>; K],
+    first: usize,
+) -> [&mut [T]; K] {
+    fields.map(|f| &mut f.data_mut()[first..])
+}
+
+/// [`values`] of at most [`MAX`] fields.
+fn values_of<'a, const D: usize, T: Copy + Default + Send + Sync + 'a>(
+    fields: &mut dyn Iterator<Item = &'a mut Field<D, T>>,
+    first: usize,
+) -> [&'a mut [T]; MAX] {
+    std::array::from_fn(|_| fields.next().map(|f| &mut f.data_mut()[first..]).unwrap_or_default())
+}
+
+/// The same piece of every slice.
+#[inline]
+fn each<'a, const K: usize, T>(slices: &'a mut [&mut [T]; K], at: Range<usize>) -> [&'a mut [T]; K] {
+    slices.each_mut().map(|s| &mut s[at.clone()])
+}
+
+/// As many slices without values.
+fn empty<'a, const K: usize, T>() -> [&'a mut [T]; K] {
+    std::array::from_fn(|_| Default::default())
+}
+
+/// Shortens slices, and puts what is cut off into others.
+fn cut_off<'a, const K: usize, T>(slices: &mut [&'a mut [T]; K], at: usize, rest: &mut [&'a mut [T]; K]) {
+    for (slice, rest) in slices.iter_mut().zip(rest) {
+        let whole = std::mem::take(slice);
+        (*slice, *rest) = whole.split_at_mut(at.min(whole.len()));
+    }
 }
 
 /// Where to halve a range of rows. A tile stays whole: what is prepared for one serves all its rows.
@@ -257,7 +285,7 @@ pub(crate) fn with_items<const D: usize, const K: usize, T: Copy + Default + Sen
         for (r, item) in rows.zip(items) {
             let row = layout.row(r);
             let at = row.start - base;
-            f(r, row, item, slices.each_mut().map(|s| &mut s[at..at + n]));
+            f(r, row, item, each(&mut slices, at..at + n));
         }
     };
     sweep(&layout, fields, items, &each_row, &|(), ()| ());
@@ -275,7 +303,7 @@ pub(crate) fn for_each_and_reduce<const D: usize, const K: usize, T: Copy + Defa
         let mut of_row = |r: usize| {
             let row = layout.row(r);
             let at = row.start - base;
-            f(row, slices.each_mut().map(|s| &mut s[at..at + n]))
+            f(row, each(&mut slices, at..at + n))
         };
         let first = of_row(rows.start);
         (rows.start + 1..rows.end).fold(first, |sum, r| combine(sum, of_row(r)))
@@ -327,7 +355,7 @@ fn sweep<const D: usize, const K: usize, T: Copy + Default + Send + Sync, I: Sen
     assert!(fields.iter().all(|f| f.layout() == layout), "fields of one shape");
     assert_eq!(items.len(), layout.rows(), "one item for each row");
     let first = layout.first();
-    sweep_part(layout, 0, fields.map(|f| &mut f.data_mut()[first..]), items, f, combine)
+    sweep_part(layout, 0, values(fields, first), items, f, combine)
 }
 
 fn sweep_part<const D: usize, const K: usize, T: Send, I: Send, A: Send>(
@@ -346,12 +374,8 @@ fn sweep_part<const D: usize, const K: usize, T: Send, I: Send, A: Send>(
     let middle = middle(layout, begin, end);
     let cut = layout.row(middle).start - base;
     let (low_items, high_items) = items.split_at_mut(middle - begin);
-    let mut halves = slices.map(|s| {
-        let (low, high) = s.split_at_mut(cut);
-        (low, Some(high))
-    });
-    let high = halves.each_mut().map(|h| h.1.take().unwrap_or_default());
-    let low = halves.map(|h| h.0);
+    let (mut low, mut high) = (slices, empty());
+    cut_off(&mut low, cut, &mut high);
     let (low, high) = threads::join(
         || sweep_part(layout, begin, low, low_items, f, combine),
         || sweep_part(layout, middle, high, high_items, f, combine),

@@ -2,7 +2,9 @@
 //! where there are no threads (a browser), everything runs in order, with the same bits.
 
 #[cfg(feature = "threads")]
-pub(crate) use rayon::{current_num_threads, current_thread_index, join};
+use rayon::join as join_two;
+#[cfg(feature = "threads")]
+pub(crate) use rayon::{current_num_threads, current_thread_index};
 
 /// Parallel iterators over slices and ranges.
 #[cfg(feature = "threads")]
@@ -11,7 +13,26 @@ pub(crate) mod prelude {
 }
 
 #[cfg(not(feature = "threads"))]
-pub(crate) use serial::{current_num_threads, current_thread_index, join};
+use serial::join_two;
+#[cfg(not(feature = "threads"))]
+pub(crate) use serial::{current_num_threads, current_thread_index};
+
+/// Does two things at once, if there is a thread for it.
+///
+/// Rayon's own `join` is compiled anew for every pair of closures, a third of this crate's code; here it sees only one type.
+pub(crate) fn join<A: Send, B: Send>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B + Send) -> (A, B) {
+    let (mut first, mut second) = (Some(first), Some(second));
+    let (mut a, mut b) = (None, None);
+    join_any(&mut || a = first.take().map(|f| f()), &mut || b = second.take().map(|f| f()));
+    match (a, b) {
+        (Some(a), Some(b)) => (a, b),
+        _ => unreachable!("both have been called"),
+    }
+}
+
+fn join_any(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+    join_two(first, second);
+}
 
 /// The same names for iterators that are not parallel.
 #[cfg(not(feature = "threads"))]
@@ -23,7 +44,7 @@ pub(crate) mod prelude {
 mod serial {
     use std::slice::{Chunks, ChunksExactMut, ChunksMut, IterMut};
 
-    pub fn join<A, B>(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> (A, B) {
+    pub fn join_two<A, B>(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> (A, B) {
         (first(), second())
     }
 

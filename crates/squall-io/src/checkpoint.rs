@@ -7,7 +7,7 @@
 //! 'e', magic "SQUALLEN", length of the whole file u64, CRC-32 of all bytes before it u32
 //! ```
 //! All numbers are little endian. Arrays are split into their byte planes (the exponents of neighbours are alike, the
-//! last bits are not) and packed by zstd, chunks in parallel. The file is checked as a whole before any of it is used.
+//! last bits are not) and packed by LZ4, chunks in parallel. The file is checked as a whole before any of it is used.
 
 use crate::SceneHash;
 use crate::output::{IoError, OutputFile};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 8] = b"SQUALLCP";
 const END_MAGIC: &[u8; 8] = b"SQUALLEN";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER: usize = 8 + 4 + 32 + 8 + 8;
 const TRAILER: usize = 1 + 8 + 8 + 4;
 
@@ -219,31 +219,28 @@ impl StateVisitor for Saver {
         self.entry(Kind::Array, name);
         self.put(&(values.len() as u64).to_le_bytes());
         for batch in values.chunks(CHUNK * BATCH) {
-            let packed: io::Result<Vec<_>> = batch.par_chunks(CHUNK).map(pack).collect();
-            match packed {
-                Ok(chunks) => chunks.iter().for_each(|chunk| {
-                    self.put(&(chunk.len() as u32).to_le_bytes());
-                    self.put(&crc32fast::hash(chunk).to_le_bytes());
-                    self.put(chunk);
-                }),
-                Err(error) => self.result = Err(error),
+            let packed: Vec<_> = batch.par_chunks(CHUNK).map(pack).collect();
+            for chunk in &packed {
+                self.put(&(chunk.len() as u32).to_le_bytes());
+                self.put(&crc32fast::hash(chunk).to_le_bytes());
+                self.put(chunk);
             }
         }
     }
 }
 
-fn pack(values: &[f32]) -> io::Result<Vec<u8>> {
+fn pack(values: &[f32]) -> Vec<u8> {
     let mut planes = vec![0; 4 * values.len()];
     for (plane, bytes) in planes.chunks_mut(values.len()).enumerate() {
         for (byte, value) in bytes.iter_mut().zip(values) {
             *byte = (value.to_bits() >> (8 * plane)) as u8;
         }
     }
-    zstd::bulk::compress(&planes, 1)
+    lz4_flex::block::compress(&planes)
 }
 
 fn unpack(packed: &[u8], values: &mut [f32]) -> Result<(), String> {
-    let planes = zstd::bulk::decompress(packed, 4 * values.len()).map_err(|e| e.to_string())?;
+    let planes = lz4_flex::block::decompress(packed, 4 * values.len()).map_err(|e| e.to_string())?;
     if planes.len() != 4 * values.len() {
         return Err(format!("{} bytes where {} belong", planes.len(), 4 * values.len()));
     }
@@ -446,7 +443,7 @@ impl Loader {
             for chunk in batch.chunks(CHUNK) {
                 let size = u32::from_le_bytes(self.get()?) as usize;
                 let crc = u32::from_le_bytes(self.get()?);
-                if size > zstd::zstd_safe::compress_bound(4 * chunk.len()) {
+                if size > lz4_flex::block::get_maximum_output_size(4 * chunk.len()) {
                     return Err(self.damaged(format!("a chunk of `{name}` claims {size} bytes")));
                 }
                 let mut bytes = vec![0; size];

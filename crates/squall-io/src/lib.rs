@@ -9,7 +9,7 @@
 //! | [`picture`] | pictures, drawings and letters of users, as densities |
 //! | [`movie`] | GIF, APNG and MP4 from finished PNG frames |
 //! | [`mesh`] | triangle meshes: OBJ, PLY, STL, glTF |
-//! | `checkpoint` | the state of a simulation, for exact resume (feature `checkpoints`) |
+//! | `checkpoint` | the state of a simulation, for exact resume |
 //! | [`folder`] | the output folder of a scene and its manifest |
 //! | [`records`] | size and checksum of every finished file |
 //! | [`vdb`] | OpenVDB volumes, read and written |
@@ -17,7 +17,6 @@
 //! | [`npy`] | fields for NumPy |
 
 mod caught;
-#[cfg(feature = "checkpoints")]
 pub mod checkpoint;
 mod dither;
 pub mod exr;
@@ -38,7 +37,6 @@ mod scene_hash;
 mod test_folder;
 pub mod vdb;
 
-#[cfg(feature = "checkpoints")]
 pub use checkpoint::{Checkpoint, CheckpointError, Position};
 
 pub use crate::caught::panics_are_caught;

@@ -74,12 +74,12 @@ pub(crate) fn film(setup: &Setup) -> Result<Film, BuildError> {
 
 fn model(setup: &Setup) -> Result<Box<dyn Replay>, BuildError> {
     Ok(match (setup.model, setup.dimensions()) {
-        (setup::Model::StableFluids, 2) => stable_fluids::<2>(setup)?.boxed(),
-        (setup::Model::StableFluids, _) => stable_fluids::<3>(setup)?.boxed(),
-        (setup::Model::Smoke, 2) => smoke::smoke::<2>(setup)?.boxed(),
-        (setup::Model::Smoke, _) => smoke::smoke::<3>(setup)?.boxed(),
-        (setup::Model::TargetSmoke, 2) => target::target_smoke::<2>(setup)?.boxed(),
-        (setup::Model::TargetSmoke, _) => target::target_smoke::<3>(setup)?.boxed(),
+        (setup::Model::StableFluids, 2) => stable_fluids::<2>(setup)?.boxed()?,
+        (setup::Model::StableFluids, _) => stable_fluids::<3>(setup)?.boxed()?,
+        (setup::Model::Smoke, 2) => smoke::smoke::<2>(setup)?.boxed()?,
+        (setup::Model::Smoke, _) => smoke::smoke::<3>(setup)?.boxed()?,
+        (setup::Model::TargetSmoke, 2) => target::target_smoke::<2>(setup)?.boxed()?,
+        (setup::Model::TargetSmoke, _) => target::target_smoke::<3>(setup)?.boxed()?,
     })
 }
 
@@ -234,7 +234,6 @@ fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, Build
         sim.set_velocity_component(a, |field| fill(field, &grid, formula, &noises));
     }
     sim.flow.texture = texture(setup, &grid, &Layout::dense(grid.cells))?;
-    sim.start()?;
     Ok(sim)
 }
 

@@ -11,7 +11,7 @@ pub use smoke::Smoke;
 pub use stable_fluids::StableFluids;
 pub use target::TargetSmoke;
 
-use crate::field::Field;
+use crate::field::{Field, OutOfMemory};
 use crate::flow::Flow;
 use crate::parameter::ParameterList;
 use crate::report::StepReport;
@@ -24,6 +24,11 @@ pub trait Model<const D: usize>: Send {
 
     /// The flow that it is made of, to be changed.
     fn flow_mut(&mut self) -> &mut Flow<D>;
+
+    /// Makes of what has been put into it a flow that the first step can begin with. Done once; a step does it where it was not done.
+    fn start(&mut self) -> Result<(), OutOfMemory> {
+        self.flow_mut().start()
+    }
 
     /// Advances by `dt` seconds.
     fn step(&mut self, dt: f64) -> Result<StepReport, StepError>;
@@ -153,17 +158,15 @@ macro_rules! simulation {
             }
         }
 
-        impl $model<2> {
-            /// As any simulation. Its steps are compiled here once, and not in every crate that makes a box of it.
-            pub fn boxed(self) -> Box<dyn $crate::Replay> {
-                Box::new(self)
-            }
-        }
-
-        impl $model<3> {
-            /// As any simulation. Its steps are compiled here once, and not in every crate that makes a box of it.
-            pub fn boxed(self) -> Box<dyn $crate::Replay> {
-                Box::new(self)
+        $crate::model::simulation!($model, 2);
+        $crate::model::simulation!($model, 3);
+    };
+    ($model:ident, $d:literal) => {
+        impl $model<$d> {
+            /// As any simulation, started. Its steps are compiled here once, and not in every crate that makes a box of it.
+            pub fn boxed(mut self) -> Result<Box<dyn $crate::Replay>, $crate::OutOfMemory> {
+                $crate::model::Model::start(&mut self)?;
+                Ok(Box::new(self))
             }
         }
     };

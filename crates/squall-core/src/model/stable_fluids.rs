@@ -303,6 +303,10 @@ impl<const D: usize> Model<D> for StableFluids<D> {
         &mut self.flow
     }
 
+    fn start(&mut self) -> Result<(), OutOfMemory> {
+        StableFluids::start(self)
+    }
+
     fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         StableFluids::step(self, dt)
     }

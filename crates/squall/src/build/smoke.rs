@@ -68,7 +68,7 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
     }
     sim.flow.set_obstacles(obstacles(setup, &grid)?, boundary(setup))?;
     sim.flow.texture = texture(setup, &grid, sim.flow.layout())?;
-    start(setup, &grid, &mut sim.flow, &noises)?;
+    put_initial(setup, &grid, &mut sim.flow, &noises)?;
     Ok(sim)
 }
 
@@ -140,8 +140,8 @@ pub fn source<const D: usize>(
     Ok(Box::new(animate::AnimatedEmitter { emitter, update, expansion: s.expansion.clone(), speed }))
 }
 
-/// Puts the initial values and velocities in place: the first step begins with them.
-fn start<const D: usize>(
+/// Puts the initial values and velocities in place.
+fn put_initial<const D: usize>(
     setup: &Setup,
     grid: &Grid<D>,
     flow: &mut Flow<D>,
@@ -166,7 +166,7 @@ fn start<const D: usize>(
             u.finish_end_faces();
         });
     }
-    Ok(flow.start()?)
+    Ok(())
 }
 
 /// What smoke will take. Where the grid follows the smoke, as if it filled the box that is looked at.

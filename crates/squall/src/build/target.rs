@@ -71,7 +71,6 @@ pub fn target_smoke<const D: usize>(setup: &Setup) -> Result<TargetSmoke<D>, Bui
         }
     }
     sim.flow.texture = texture(setup, &grid, &Layout::dense(grid.cells))?;
-    sim.flow.start()?;
     Ok(sim)
 }
 

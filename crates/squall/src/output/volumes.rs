@@ -1,6 +1,6 @@
 //! Volumes for other programs, and for `squall render`: OpenVDB, and a `.usda` that makes a sequence of them.
 //!
-//! Only what is there is written: of a substance the cells with more than a two-thousandth of the most that is emitted, of velocity
+//! Only what is there is written: of a substance the cells with more than a thousandth of the most that is emitted, of velocity
 //! and pressure those with smoke and two cells around. Velocity of 16 bits is rounded to a five-hundredth of the fastest: finer steps are
 //! noise that takes a third of the file. With `mask = false` nothing is left out.
 
@@ -21,7 +21,7 @@ pub const VOLUMES: &str = "volume";
 pub(crate) const UP: &str = "up";
 
 /// Less than this part of the most that is emitted is nothing: less than a step of a 16-bit number there.
-const FAINT: f64 = 5e-4;
+const FAINT: f64 = 1e-3;
 /// Cells around the smoke in which velocity is written: pictures with motion blur look there.
 const AROUND: usize = 2;
 

@@ -143,7 +143,7 @@ table! {
         detail: bool [] (none "true if there is a `[texture]`"),
         /// Which axis is up: `"z"` turns volumes for programs with z up. See [Blender](blender.md) and [Houdini](houdini.md).
         up: Up [] (Up::Y),
-        /// Whether values below a two-thousandth of the most that is emitted are left out, and velocity and pressure more than two cells away from smoke.
+        /// Whether values below a thousandth of the most that is emitted are left out, and velocity and pressure more than two cells away from smoke.
         mask: bool [] (true),
     }
 }

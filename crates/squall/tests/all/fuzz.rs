@@ -1,9 +1,9 @@
 //! Good files, damaged at random: every reader answers. The bodies are those of the fuzz targets in `fuzz/`.
 //!
-//! `SQUALL_FUZZ_SECONDS=600 cargo test -p squall --test fuzz -- --nocapture` goes on for ten minutes and counts the cases.
+//! `SQUALL_FUZZ_SECONDS=600 cargo test -p squall --test all fuzz -- --nocapture` goes on for ten minutes and counts the cases.
 
-#[path = "../../../fuzz/src/lib.rs"]
-mod fuzz;
+#[path = "../../../../fuzz/src/lib.rs"]
+mod readers;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -149,7 +149,7 @@ fn pictures(folder: &TestFolder) -> Vec<Vec<u8>> {
 }
 
 fn a_checkpoint(folder: &TestFolder) -> Vec<u8> {
-    let (setup, _) = Scene::parse("tiles.toml", fuzz::TILES, &[]).unwrap().setup().unwrap();
+    let (setup, _) = Scene::parse("tiles.toml", readers::TILES, &[]).unwrap().setup().unwrap();
     let mut driver = Driver::new(&setup).unwrap();
     driver.step_unless(&CancelToken::default()).unwrap();
     let path = folder.0.join("a.sqc");
@@ -177,14 +177,14 @@ fn damaged_files_of_every_kind_are_answered() {
     let expressions: Vec<Vec<u8>> = expressions.iter().map(|text| text.as_bytes().to_vec()).collect();
     let [volumes, pictures] = [volumes(&folder), pictures(&folder)];
     let (formats, meshes): (Vec<_>, Vec<_>) = meshes().into_iter().unzip();
-    let mesh = |data: &[u8], i: usize| fuzz::mesh(data, formats[i]);
-    let checkpoint = |data: &[u8], _: usize| fuzz::checkpoint(data, &folder.0);
+    let mesh = |data: &[u8], i: usize| readers::mesh(data, formats[i]);
+    let checkpoint = |data: &[u8], _: usize| readers::checkpoint(data, &folder.0);
     let readers: [Reader<'_>; 7] = [
-        ("scene", scenes, &|data, _| fuzz::scene(data)),
-        ("expression", expressions, &|data, _| fuzz::expression(data)),
-        ("svg", vec![DRAWING.into()], &|data, _| fuzz::svg(data)),
-        ("pixels", pictures, &|data, _| fuzz::pixels(data)),
-        ("vdb", volumes, &|data, _| fuzz::vdb(data)),
+        ("scene", scenes, &|data, _| readers::scene(data)),
+        ("expression", expressions, &|data, _| readers::expression(data)),
+        ("svg", vec![DRAWING.into()], &|data, _| readers::svg(data)),
+        ("pixels", pictures, &|data, _| readers::pixels(data)),
+        ("vdb", volumes, &|data, _| readers::vdb(data)),
         ("mesh", meshes, &mesh),
         ("checkpoint", vec![a_checkpoint(&folder)], &checkpoint),
     ];
@@ -229,7 +229,7 @@ fn damaged_files_of_every_kind_are_answered() {
 fn numbers_in_a_checkpoint_that_cannot_be_are_refused() {
     let folder = TestFolder::new("forged");
     let good = a_checkpoint(&folder);
-    let (setup, _) = Scene::parse("tiles.toml", fuzz::TILES, &[]).unwrap().setup().unwrap();
+    let (setup, _) = Scene::parse("tiles.toml", readers::TILES, &[]).unwrap().setup().unwrap();
     let restore = |kind: u8, name: &str, value: u64| {
         let mut file = good.clone();
         let key = [&[kind, name.len() as u8], name.as_bytes()].concat();
@@ -238,7 +238,7 @@ fn numbers_in_a_checkpoint_that_cannot_be_are_refused() {
             file[at..at + 8].copy_from_slice(&value.to_le_bytes());
         }
         let end = file.len() - 4;
-        let sum = fuzz::crc32(&file[..end]);
+        let sum = readers::crc32(&file[..end]);
         file[end..].copy_from_slice(&sum.to_le_bytes());
         let path = folder.0.join("forged.sqc");
         std::fs::write(&path, file).unwrap();

@@ -283,7 +283,7 @@ fn keys(schema: &serde_json::Value, path: &str, out: &mut Vec<(String, String)>)
 }
 
 /// The tables of docs/scene-format.md stand between marks, and are made from the declarations of the keys. To write them anew:
-/// SQUALL_UPDATE_DOCS=1 cargo test -p squall --test scenes
+/// SQUALL_UPDATE_DOCS=1 cargo test -p squall --test all scenes
 #[test]
 fn the_tables_of_the_reference_are_those_of_the_declared_keys() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scene-format.md");
@@ -304,7 +304,7 @@ fn the_tables_of_the_reference_are_those_of_the_declared_keys() {
 #[test]
 fn the_reference_names_every_key_and_every_choice() {
     let schema: serde_json::Value = serde_json::from_str(&schema::schema_json()).unwrap();
-    let doc = include_str!("../../../docs/scene-format.md");
+    let doc = include_str!("../../../../docs/scene-format.md");
     let mut all = Vec::new();
     keys(&schema, "", &mut all);
     assert!(all.len() > 90, "{}", all.len());
@@ -339,7 +339,7 @@ fn the_reference_names_every_key_and_every_choice() {
 
 #[test]
 fn the_examples_of_the_reference_are_valid() {
-    let doc = include_str!("../../../docs/scene-format.md");
+    let doc = include_str!("../../../../docs/scene-format.md");
     let blocks: Vec<&str> = doc.split("```toml\n").skip(1).filter_map(|b| b.split("```").next()).collect();
     assert!(blocks.len() > 3);
     for block in blocks {

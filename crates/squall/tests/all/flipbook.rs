@@ -1,0 +1,5 @@
+//! Facts about passes and flipbooks.
+
+mod atlas;
+mod motion;
+mod passes;

@@ -1,0 +1,13 @@
+//! Facts about scenes, runs and what they write: one program, as linking a dozen of them took longer than running them.
+
+mod bad_scenes;
+mod build;
+mod flipbook;
+mod fuzz;
+mod loops;
+mod random_scenes;
+mod run;
+mod scenes;
+mod smoke;
+mod target;
+mod texture;

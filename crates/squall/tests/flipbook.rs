@@ -1,7 +1,0 @@
-//! Facts about passes and flipbooks.
-
-mod flipbook {
-    pub mod atlas;
-    pub mod motion;
-    pub mod passes;
-}
