@@ -218,7 +218,7 @@ fn errors_say_what_is_different() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[8] = 99;
     fs::write(&path, bytes).unwrap();
-    assert!(message(read(&path, 20)).ends_with("format version 99, but this Squall reads version 1"));
+    assert!(message(read(&path, 20)).ends_with("format version 99, but this Squall reads version 2"));
 }
 
 #[test]
