@@ -253,6 +253,17 @@ impl<const D: usize> Field<D> {
         self.x_filled = None;
     }
 
+    /// Changes the same values, by their index.
+    pub(crate) fn change_last(&mut self, f: impl Fn([isize; D], Real) -> Real) {
+        let (layout, at) = (self.layout().clone(), self.at());
+        each_last(&layout, at, |index| {
+            let value = &mut self.data[layout.offset(index)];
+            *value = f(index, *value);
+        });
+        self.ghosts_filled = false;
+        self.x_filled = None;
+    }
+
     /// Calls `f` with the values that lie on the far ends of bounded axes and are stored behind the cells: the last faces
     /// of a staggered field.
     pub(crate) fn for_each_last(&self, mut f: impl FnMut(Real)) {

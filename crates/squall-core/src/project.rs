@@ -18,8 +18,9 @@ use crate::field::{Field, Pad, VectorField};
 use crate::grid::{At, Grid};
 use crate::halo::{Closed, subtract_gradient_around};
 use crate::layout::Row;
+use crate::level_set::sharpen_gradient;
 use crate::ops::{self, PIECE, Sums, divergence};
-use crate::poisson::PoissonSolver;
+use crate::poisson::{CellState, PoissonSolver};
 use crate::report::SolveReport;
 use crate::rows;
 use crate::sample::{Isa, Kernel};
@@ -83,10 +84,21 @@ pub struct Projection<'a, const D: usize> {
     pub pushed: Option<(&'a Field<D>, f64)>,
     /// How much fluid appears, per volume and second.
     pub swelling: Option<&'a Field<D>>,
+    /// The surface of a liquid: only its cells are made free of divergence. The solver has to know of it.
+    pub surface: Option<FreeSurface<'a, D>>,
     /// The instruction set to use.
     pub isa: Isa,
     /// What is outside of an unbounded grid.
     pub(crate) outside: Option<&'a mut dyn Outside<D>>,
+}
+
+/// Where a liquid is, and where air.
+#[derive(Clone, Copy)]
+pub struct FreeSurface<'a, const D: usize> {
+    /// The distance to the surface, negative inside, ghosts filled.
+    pub phi: &'a Field<D>,
+    /// What each cell is.
+    pub state: &'a Field<D, CellState>,
 }
 
 /// What is outside of an unbounded grid, as a projection sees it.
@@ -112,6 +124,7 @@ impl<'a, const D: usize> Projection<'a, D> {
             solids: None,
             pushed: None,
             swelling: None,
+            surface: None,
             isa: Isa::best(),
             outside: None,
         }
@@ -159,7 +172,8 @@ impl<'a, const D: usize> Projection<'a, D> {
         rhs: &mut Field<D>,
         more: &mut Field<D>,
     ) -> Projected {
-        let Projection { grid, solver, refine_above, solids, swelling, outside, .. } = self;
+        let Projection { grid, solver, refine_above, solids, swelling, outside, surface, .. } = self;
+        let surface = *surface;
         u.iter_mut().for_each(|u| u.set_end_faces());
         if let Some(solids) = solids {
             solids.prepare(grid, u, self.pushed);
@@ -182,11 +196,14 @@ impl<'a, const D: usize> Projection<'a, D> {
             if let Some(outside) = outside {
                 outside.leave_out(out);
             }
+            if let Some(surface) = surface {
+                surface.leave_out_air(out);
+            }
             Sums::of(isa, out)
         };
         // Speeds, and what is left of the outflow.
         let measure = |u: &VectorField<D>, outside: &Option<&mut dyn Outside<D>>, spare: &mut Field<D>| {
-            if around.is_none() && swelling.is_none() && outside.is_none() {
+            if around.is_none() && swelling.is_none() && outside.is_none() && surface.is_none() {
                 return Speeds::and_divergence(isa, u, grid.spacing);
             }
             (Speeds::of(isa, u), outflow(u, outside, spare))
@@ -208,7 +225,7 @@ impl<'a, const D: usize> Projection<'a, D> {
         if let Some(outside) = outside {
             outside.finish(around, q, more);
         }
-        take_gradient(grid, u, q, around);
+        take_gradient(grid, u, q, around, surface);
         if let Some(outside) = outside {
             outside.calm(u);
         }
@@ -228,7 +245,7 @@ impl<'a, const D: usize> Projection<'a, D> {
             outflow(u, outside, rhs);
             direct.solve_into(rhs, more);
             solve.iterations += 1;
-            take_gradient(grid, u, more, around);
+            take_gradient(grid, u, more, around, surface);
             let more = &*more;
             q.par_rows(|row, q| q.iter_mut().zip(more.row(row)).for_each(|(q, m)| *q += m));
             q.fill_halo();
@@ -247,6 +264,19 @@ impl<'a, const D: usize> Projection<'a, D> {
             cells_per_second: (0..D).map(|a| speeds.most[a] / grid.spacing[a]).fold(0.0, f64::max),
             energy: Some(0.5 * speeds.squares * grid.cell_volume()),
         }
+    }
+}
+
+impl<const D: usize> FreeSurface<'_, D> {
+    /// Sets what is not in the liquid to zero.
+    fn leave_out_air(&self, div: &mut Field<D>) {
+        div.par_rows(|row, div| {
+            for (div, state) in div.iter_mut().zip(self.state.row(row)) {
+                if *state != CellState::Fluid {
+                    *div = 0.0;
+                }
+            }
+        });
     }
 }
 
@@ -320,13 +350,22 @@ impl<const D: usize> Kernel for MeasureRow<'_, D> {
 }
 
 /// `u -= grad q` on all faces that are open, at least in part; fills all ghosts.
-fn take_gradient<const D: usize>(grid: &Grid<D>, u: &mut VectorField<D>, q: &mut Field<D>, solids: Option<&Solids<D>>) {
+fn take_gradient<const D: usize>(
+    grid: &Grid<D>,
+    u: &mut VectorField<D>,
+    q: &mut Field<D>,
+    solids: Option<&Solids<D>>,
+    surface: Option<FreeSurface<'_, D>>,
+) {
     q.fill_halo();
     let closed = solids.map(|s| {
         let near = |row: Row<'_, D>| s.is_near(row);
         Closed { open: s.open(), solid: Some(s.velocity()), near }
     });
     subtract_gradient_around(u, q, grid.spacing, closed);
+    if let Some(FreeSurface { phi, state }) = surface {
+        sharpen_gradient(u, q, phi, state, solids.map(Solids::open), grid.spacing[0]);
+    }
     u.iter_mut().for_each(|u| u.fill_halo());
 }
 

@@ -69,6 +69,8 @@ struct Part {
 pub struct Window<'a, const D: usize> {
     data: &'a mut [Real],
     used: &'a mut bool,
+    /// What it begins with.
+    nothing: Real,
     first: [isize; D],
     sizes: [usize; D],
     stride: [usize; D],
@@ -80,7 +82,7 @@ impl<const D: usize> Window<'_, D> {
     pub fn row(&mut self, index: [isize; D], len: usize) -> &mut [Real] {
         if !*self.used {
             *self.used = true;
-            self.data.fill(0.0);
+            self.data.fill(self.nothing);
         }
         let local: [usize; D] = std::array::from_fn(|a| (index[a] - self.first[a]) as usize);
         debug_assert!(local[0] + len <= self.sizes[0] && (1..D).all(|a| local[a] < self.sizes[a]), "beyond the window");
@@ -114,6 +116,26 @@ impl<const D: usize> Scatter<D> {
         fields: [&mut Field<D>; K],
         f: impl Fn(Tile<D>, &mut [Window<'_, D>; K]) + Sync,
     ) -> Result<(), OutOfMemory> {
+        self.combine(fields, 0.0, |sum, v| *sum += v, f)
+    }
+
+    /// [`Scatter::add`] for the smallest of what many contribute: a field keeps what it has where nothing smaller comes. Windows begin
+    /// with what is larger than everything.
+    pub fn least<const K: usize>(
+        &mut self,
+        fields: [&mut Field<D>; K],
+        f: impl Fn(Tile<D>, &mut [Window<'_, D>; K]) + Sync,
+    ) -> Result<(), OutOfMemory> {
+        self.combine(fields, Real::INFINITY, |least, v| *least = least.min(v), f)
+    }
+
+    fn combine<const K: usize>(
+        &mut self,
+        fields: [&mut Field<D>; K],
+        nothing: Real,
+        join: impl Fn(&mut Real, Real) + Sync,
+        f: impl Fn(Tile<D>, &mut [Window<'_, D>; K]) + Sync,
+    ) -> Result<(), OutOfMemory> {
         let (layout, at, ends) = (fields[0].layout().clone(), fields[0].at(), fields[0].ends());
         let alike = |f: &&mut Field<D>| f.layout() == &layout && f.at() == at && f.ends() == ends;
         assert!(fields.iter().all(alike), "fields of one shape at one place");
@@ -140,7 +162,7 @@ impl<const D: usize> Scatter<D> {
             let mut parts = data.chunks_exact_mut(size).zip(used);
             let mut windows = std::array::from_fn(|_| {
                 let (data, used) = parts.next().expect("a window for each field");
-                Window { data, used, first, sizes, stride }
+                Window { data, used, nothing, first, sizes, stride }
             });
             f(tile, &mut windows);
         });
@@ -170,7 +192,7 @@ impl<const D: usize> Scatter<D> {
                         std::array::from_fn(|a| part_beside::<D>(n / 3usize.pow(a as u32) % 3, cells[a], margin));
                     for (k, out) in slices.iter_mut().enumerate() {
                         if let Some(window) = window(from as usize - 1, k) {
-                            add_part((&mut **out, 0, layout.stride()), (window, stride), parts);
+                            add_part((&mut **out, 0, layout.stride()), (window, stride), parts, &join);
                         }
                     }
                 }
@@ -197,7 +219,7 @@ impl<const D: usize> Scatter<D> {
                     let from = (0..D).rev().fold(0, |n, a| n * counts[a] + parts[a].tile);
                     for (k, out) in slices.iter_mut().enumerate() {
                         if let Some(window) = window(from, k) {
-                            add_part((&mut **out, begin, layout.stride()), (window, stride), parts);
+                            add_part((&mut **out, begin, layout.stride()), (window, stride), parts, &join);
                         }
                     }
                 }
@@ -273,11 +295,12 @@ fn parts_along(cells: usize, width: usize, margin: usize, periodic: bool, on_low
     all.into_iter().map(sorted).collect()
 }
 
-/// Adds a part of a window to values, of which the tile's first lies at a place.
+/// Joins a part of a window to values, of which the tile's first lies at a place.
 fn add_part<const D: usize>(
     (out, begin, out_stride): (&mut [Real], usize, [usize; D]),
     (window, stride): (&[Real], [usize; D]),
     parts: [Part; D],
+    join: &impl Fn(&mut Real, Real),
 ) {
     let from: usize = (0..D).map(|a| parts[a].from * stride[a]).sum();
     let to: usize = begin + (0..D).map(|a| parts[a].to * out_stride[a]).sum::<usize>();
@@ -289,6 +312,6 @@ fn add_part<const D: usize>(
             (from, to) = (from + i * stride[a], to + i * out_stride[a]);
         }
         let n = parts[0].len;
-        out[to..to + n].iter_mut().zip(&window[from..from + n]).for_each(|(out, v)| *out += v);
+        out[to..to + n].iter_mut().zip(&window[from..from + n]).for_each(|(out, v)| join(out, *v));
     }
 }

@@ -77,7 +77,7 @@ pub trait Simulation: Send {
     }
 
     /// The particles, where there are some.
-    fn particles(&self) -> Option<Particles<'_>> {
+    fn particles(&self) -> Option<Particles> {
         None
     }
 
@@ -121,18 +121,18 @@ impl Figure {
 
 /// Particles as others see them: arrays of one length, in the model's own order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Particles<'a> {
+pub struct Particles {
     /// A number for each that it keeps for life.
-    pub ids: &'a [u64],
+    pub ids: Vec<u64>,
     /// Places in metres, one array per axis.
-    pub positions: Vec<&'a [f32]>,
+    pub positions: Vec<Vec<f32>>,
     /// Velocities in metres per second, one array per axis.
-    pub velocities: Vec<&'a [f32]>,
+    pub velocities: Vec<Vec<f32>>,
     /// Whatever else each has, by name.
-    pub attributes: Vec<(&'a str, Attribute<'a>)>,
+    pub attributes: Vec<(String, Vec<f32>)>,
 }
 
-impl<'a> Particles<'a> {
+impl Particles {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.ids.len()
@@ -144,23 +144,9 @@ impl<'a> Particles<'a> {
     }
 
     /// The attribute that is called so.
-    pub fn attribute(&self, name: &str) -> Option<Attribute<'a>> {
-        self.attributes.iter().find(|(known, _)| *known == name).map(|&(_, values)| values)
+    pub fn attribute(&self, name: &str) -> Option<&[f32]> {
+        self.attributes.iter().find(|(known, _)| known == name).map(|(_, values)| &values[..])
     }
-}
-
-/// What each particle has of something.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Attribute<'a> {
-    /// A real number.
-    Real(&'a [f32]),
-    /// A kind, or flags.
-    Byte(&'a [u8]),
-    /// A count.
-    Count(&'a [u32]),
-    /// A number that names something.
-    Id(&'a [u64]),
 }
 
 /// Reads or writes the state of a simulation.

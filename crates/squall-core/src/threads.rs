@@ -94,6 +94,11 @@ mod serial {
         fn into_par_iter(self) -> Self {
             self
         }
+
+        fn for_each_init<W>(self, workspace: impl Fn() -> W, f: impl Fn(&mut W, Self::Item)) {
+            let mut w = workspace();
+            self.for_each(|item| f(&mut w, item));
+        }
     }
 
     impl<I: Iterator> Indexed for I {}

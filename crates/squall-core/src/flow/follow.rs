@@ -7,7 +7,7 @@
 use crate::threads::prelude::*;
 
 use super::far::Far;
-use super::pressure::Pressure;
+use super::pressure::{Pressure, With};
 use super::{Flow, velocity_ends};
 use crate::Real;
 use crate::field::{OutOfMemory, VectorField};
@@ -181,7 +181,8 @@ impl<const D: usize> Flow<D> {
         if let Some(obstacles) = &mut self.obstacles {
             obstacles.move_to(&layout, &self.grid)?;
         }
-        self.solver = Pressure::new(&self.grid, &layout, self.obstacles.is_some(), self.options.isa)?;
+        let with = With { solids: self.obstacles.is_some(), surface: self.has_surface };
+        self.solver = Pressure::new(&self.grid, &layout, with, self.options.isa)?;
         let old = std::mem::replace(&mut self.following, Following::new(&layout, &self.grid)?);
         if let (Some(old), Some(new)) = (old, &mut self.following) {
             new.far.take_over(old.far, &layout)?;

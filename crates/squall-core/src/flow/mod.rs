@@ -83,7 +83,7 @@ pub use advection::Moved;
 use books::Books;
 use follow::Following;
 use obstacles::Obstacles;
-use pressure::Pressure;
+use pressure::{Pressure, With};
 pub(crate) use state::{show, too_fast};
 
 /// How a step is computed.
@@ -159,6 +159,8 @@ pub struct Flow<const D: usize> {
     /// The scheme that the scratch was made for.
     scratch_for: Advection,
     solver: Pressure<D>,
+    /// Whether it is a liquid's.
+    has_surface: bool,
     diffusion: Diffusion<D>,
     /// What the solvers for viscosity and diffusion did in this step.
     viscous: SolveReport,
@@ -180,7 +182,7 @@ pub struct Flow<const D: usize> {
     /// cells per second.
     pub(crate) max_speed: f64,
     acceleration: f64,
-    fastest: f64,
+    pub(crate) fastest: f64,
     pub(crate) timings: Timings,
 }
 
@@ -208,7 +210,8 @@ impl<const D: usize> Flow<D> {
             potential: Field::on(&layout, At::Center, grid.pressure_ends())?,
             scratch: MapScratch::new(&layout, options.advection)?,
             scratch_for: options.advection,
-            solver: Pressure::new(&grid, &layout, false, options.isa)?,
+            solver: Pressure::new(&grid, &layout, With::default(), options.isa)?,
+            has_surface: false,
             diffusion: Diffusion::with_isa(&layout, grid.spacing, options.isa),
             viscous: SolveReport::NONE,
             following: Following::new(&layout, &grid)?,

@@ -6,7 +6,7 @@
 //! what was beside it.
 
 use super::Flow;
-use super::pressure::Pressure;
+use super::pressure::{Pressure, With};
 use crate::Real;
 use crate::field::{Field, OutOfMemory};
 use crate::grid::{At, Grid};
@@ -63,7 +63,7 @@ impl<const D: usize> Flow<D> {
     ) -> Result<Vec<String>, OutOfMemory> {
         if obstacles.is_empty() {
             self.obstacles = None;
-            self.solver = Pressure::new(&self.grid, &self.layout, false, self.options.isa)?;
+            self.set_solver(false)?;
             return Ok(Vec::new());
         }
         let h = self.grid.spacing;
@@ -76,10 +76,22 @@ impl<const D: usize> Flow<D> {
         }
         let exact = Field::on(&self.layout, At::Center, self.grid.flat_ends(1.0))?;
         self.obstacles = Some(Obstacles { solids, exact, walls: None, time: None });
-        self.solver = Pressure::new(&self.grid, &self.layout, true, self.options.isa)?;
+        self.set_solver(true)?;
         self.started = false;
         self.place_obstacles(self.clock.time);
         Ok(thin)
+    }
+
+    fn set_solver(&mut self, solids: bool) -> Result<(), OutOfMemory> {
+        let with = With { solids, surface: self.has_surface };
+        self.solver = Pressure::new(&self.grid, &self.layout, with, self.options.isa)?;
+        Ok(())
+    }
+
+    /// Says that the flow is that of a liquid with a surface: see [`Flow::project_liquid`].
+    pub fn expect_surface(&mut self) -> Result<(), OutOfMemory> {
+        self.has_surface = true;
+        self.set_solver(self.obstacles.is_some())
     }
 
     /// The solids, as they are now.
@@ -91,6 +103,8 @@ impl<const D: usize> Flow<D> {
     pub(crate) fn place_obstacles(&mut self, time: f64) {
         if let Some(obstacles) = &mut self.obstacles
             && obstacles.update(&self.grid, time)
+            // A liquid tells its solver in every step where it is.
+            && !self.has_surface
         {
             self.solver.set_open_faces(obstacles.solids.open());
         }

@@ -9,17 +9,25 @@ use crate::grid::Grid;
 use crate::halo::{Closed, subtract_gradient, subtract_gradient_around};
 use crate::layout::{Layout, Row};
 use crate::poisson::{self, Domain, PoissonSolver, Problem};
-use crate::project::{Outside, Projected, Projection};
-use crate::report::Stage;
+use crate::project::{FreeSurface, Outside, Projected, Projection};
+use crate::report::{SolveReport, Stage};
 use crate::sample::Isa;
 use crate::solid::Solids;
+
+/// What a solver has to know of.
+#[derive(Clone, Copy, Default)]
+pub(super) struct With {
+    pub solids: bool,
+    pub surface: bool,
+}
 
 /// How the pressure is found: directly in a box without objects, step by step around objects and on tiles.
 pub(super) struct Pressure<const D: usize>(Box<dyn PoissonSolver<D>>);
 
 impl<const D: usize> Pressure<D> {
-    pub fn new(grid: &Grid<D>, layout: &Layout<D>, with_solids: bool, isa: Isa) -> Result<Self, OutOfMemory> {
-        let mut plan = poisson::plan(Problem::of(grid).with_solids(with_solids));
+    pub fn new(grid: &Grid<D>, layout: &Layout<D>, with: With, isa: Isa) -> Result<Self, OutOfMemory> {
+        let problem = Problem::of(grid).with_solids(with.solids).with_surface(with.surface);
+        let mut plan = poisson::plan(problem);
         plan.isa = isa;
         Ok(Pressure(plan.build(layout, grid.spacing, grid.pressure_ends())?))
     }
@@ -42,9 +50,27 @@ impl<const D: usize> Flow<D> {
     /// `lap q = div u - e`, `u -= grad q`, where `e` is what swells ([`Projection`]). `pushed` is the time for which the present
     /// pressure has pushed already. Leaves `q` as the potential, ghosts filled.
     pub fn project(&mut self, pushed: Option<f64>) -> Projected {
+        self.project_where(pushed, None)
+    }
+
+    /// [`Flow::project`] of a liquid: `q` is zero on its surface, and what is not in it stays as it is.
+    pub fn project_liquid(&mut self, surface: FreeSurface<'_, D>) -> Projected {
+        let open = self.obstacles.as_ref().map(|o| o.solids.open());
+        let domain = Domain { open, state: Some(surface.state), phi: Some(surface.phi) };
+        self.solver.0.set(domain).expect("planned with a surface");
+        self.project_where(None, Some(surface))
+    }
+
+    /// `lap q = rhs` for the same liquid as the last projection, to a part of the right side.
+    pub(crate) fn solve_in_liquid(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, tolerance: f64) -> SolveReport {
+        self.solver.0.solve(rhs, q, tolerance)
+    }
+
+    fn project_where(&mut self, pushed: Option<f64>, surface: Option<FreeSurface<'_, D>>) -> Projected {
         let timer = self.timings.start();
         let Self { grid, options, velocity, pressure, potential: q, scratch, solver, swelling, obstacles, .. } = self;
         let pressure = &*pressure;
+        let swelling = swelling.as_ref();
         let mut outside = self.following.as_mut().map(|f| OpenAir {
             grid: *grid,
             far: &mut f.far,
@@ -59,13 +85,14 @@ impl<const D: usize> Flow<D> {
             refine_above: self.refine_above,
             solids: obstacles.as_mut().map(|o| &mut o.solids),
             pushed: pushed.map(|dt| (pressure, dt)),
-            swelling: swelling.as_ref(),
+            swelling,
+            surface,
             isa: options.isa,
             outside: outside.as_mut().map(|o| o as &mut dyn Outside<D>),
             ..Projection::new(grid, &mut *solver.0)
         };
         let done = projection.faces_with(velocity, q, rhs, more);
-        self.books.volume(grid, done.total_divergence, swelling.as_ref());
+        self.books.volume(grid, done.total_divergence, swelling);
         self.fastest = done.cells_per_second;
         self.timings.stop(Stage::Project, timer);
         done

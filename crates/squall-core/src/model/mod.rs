@@ -3,10 +3,12 @@
 //! A model holds a [`Flow`], writes its step as a list of the flow's parts, and says what it has besides ([`Model`]). All
 //! that others see of it ([`Simulation`](crate::Simulation)) follows from that.
 
+pub mod liquid;
 pub mod smoke;
 pub mod stable_fluids;
 pub mod target;
 
+pub use liquid::Liquid;
 pub use smoke::Smoke;
 pub use stable_fluids::StableFluids;
 pub use target::TargetSmoke;
@@ -64,7 +66,7 @@ pub trait Model<const D: usize>: Send {
     }
 
     /// Its particles, if it has any.
-    fn particles(&self) -> Option<Particles<'_>> {
+    fn particles(&self) -> Option<Particles> {
         None
     }
 
@@ -74,9 +76,12 @@ pub trait Model<const D: usize>: Send {
     }
 }
 
-/// What others see of a model: its number of dimensions is forgotten.
+/// What others see of a model: its number of dimensions is forgotten. It can be replayed, unless it is said to be a `Simulation` alone.
 macro_rules! simulation {
     ($model:ident) => {
+        $crate::model::simulation!($model as Replay);
+    };
+    ($model:ident as $kind:ident) => {
         impl<const D: usize> $crate::sim::Simulation for $model<D> {
             fn cells(&self) -> &[usize] {
                 &self.flow.grid.cells
@@ -132,7 +137,7 @@ macro_rules! simulation {
                 $crate::model::Model::figures(self)
             }
 
-            fn particles(&self) -> Option<$crate::sim::Particles<'_>> {
+            fn particles(&self) -> Option<$crate::sim::Particles> {
                 $crate::model::Model::particles(self)
             }
 
@@ -158,13 +163,13 @@ macro_rules! simulation {
             }
         }
 
-        $crate::model::simulation!($model, 2);
-        $crate::model::simulation!($model, 3);
+        $crate::model::simulation!($model as $kind, 2);
+        $crate::model::simulation!($model as $kind, 3);
     };
-    ($model:ident, $d:literal) => {
+    ($model:ident as $kind:ident, $d:literal) => {
         impl $model<$d> {
             /// As any simulation, started. Its steps are compiled here once, and not in every crate that makes a box of it.
-            pub fn boxed(mut self) -> Result<Box<dyn $crate::Replay>, $crate::OutOfMemory> {
+            pub fn boxed(mut self) -> Result<Box<dyn $crate::$kind>, $crate::OutOfMemory> {
                 $crate::model::Model::start(&mut self)?;
                 Ok(Box::new(self))
             }

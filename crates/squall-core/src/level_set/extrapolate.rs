@@ -1,0 +1,154 @@
+//! Velocities beyond the surface of a liquid: what particles there see, and what new liquid begins with.
+//!
+//! Layer by layer: a face that is not known takes the mean of those beside it that are. Every layer reads what the one before left, so
+//! no order matters.
+
+use crate::Real;
+use crate::field::{Field, OutOfMemory, Pad, VectorField};
+use crate::grid::{At, Grid};
+use crate::layout::Layout;
+use crate::poisson::CellState;
+use crate::rows;
+
+/// Room for it.
+pub struct Extrapolation<const D: usize> {
+    /// 1 on faces that are known, 0 elsewhere.
+    known: Field<D>,
+    change: Field<D>,
+    changed: Field<D>,
+    next: [Field<D>; 2],
+}
+
+/// How many layers a change is continued by: as far as particles of the liquid reach.
+const HEARD: usize = 2;
+
+impl<const D: usize> Extrapolation<D> {
+    /// For fields of a layout.
+    pub fn new(grid: &Grid<D>, layout: &Layout<D>) -> Result<Self, OutOfMemory> {
+        let field = || Field::on(layout, At::Face(0), grid.flat_ends(0.0));
+        Ok(Extrapolation { known: field()?, change: field()?, changed: field()?, next: [field()?, field()?] })
+    }
+
+    /// Continues `u` from the faces of liquid cells that are open by so many layers; it is zero further away. Leaves ghosts filled.
+    ///
+    /// Faces that particles have `told` what they were before, zero where none has, keep that and take the change of the faces beside: the
+    /// velocity of a particle at the surface is then not mixed with that of others.
+    pub fn apply(
+        &mut self,
+        u: &mut VectorField<D>,
+        told: Option<&VectorField<D>>,
+        state: &Field<D, CellState>,
+        open: Option<&VectorField<D>>,
+        layers: usize,
+    ) {
+        let Self { known, change, changed, next } = self;
+        for (a, u) in u.iter_mut().enumerate() {
+            for field in [&mut *known, change, changed].into_iter().chain(next.iter_mut()) {
+                field.relabel(At::Face(a), field.ends());
+            }
+            known.par_rows(|row, known| {
+                let mut pad = Pad::default();
+                let (low, high) = (state.down(row, a, &mut pad), state.row(row));
+                let open = open.map(|open| open[a].row(row));
+                for x in 0..known.len() {
+                    let wet = low[x] == CellState::Fluid || high[x] == CellState::Fluid;
+                    known[x] = Real::from(wet && open.is_none_or(|open| open[x] > 0.0));
+                }
+            });
+            if let Some(told) = told.map(|told| &told[a]) {
+                let (now, there) = (&*u, &*known);
+                rows::for_each([&mut *change, &mut *changed], |row, [change, changed]| {
+                    changed.copy_from_slice(there.row(row));
+                    for (x, change) in change.iter_mut().enumerate() {
+                        *change = changed[x] * (now.row(row)[x] - told.row(row)[x]);
+                    }
+                });
+                for _ in 0..HEARD {
+                    layer(change, changed, next);
+                }
+                let (change, changed) = (&*change, &*changed);
+                rows::for_each([&mut *u, &mut *known], |row, [u, known]| {
+                    let (told, change, changed) = (told.row(row), change.row(row), changed.row(row));
+                    for x in 0..u.len() {
+                        if known[x] == 0.0 && changed[x] > 0.0 && told[x] != 0.0 {
+                            u[x] = told[x] + change[x];
+                            known[x] = 1.0;
+                        }
+                    }
+                });
+            }
+            for _ in 0..layers {
+                layer(u, known, next);
+            }
+            let known = &*known;
+            u.par_rows(|row, u| u.iter_mut().zip(known.row(row)).for_each(|(u, known)| *u *= known));
+            u.set_end_faces();
+            u.fill_halo();
+        }
+    }
+
+    /// Continues `u` from the faces that particles have told something, those with a weight, by so many layers. Leaves ghosts filled.
+    pub fn from_told(&mut self, u: &mut VectorField<D>, weight: &VectorField<D>, layers: usize) {
+        let Self { known, next, .. } = self;
+        for (a, (u, weight)) in u.iter_mut().zip(weight).enumerate() {
+            for field in [&mut *known].into_iter().chain(next.iter_mut()) {
+                field.relabel(At::Face(a), field.ends());
+            }
+            known.par_rows(|row, known| {
+                known.iter_mut().zip(weight.row(row)).for_each(|(known, weight)| *known = Real::from(*weight > 0.0));
+            });
+            for _ in 0..layers {
+                layer(u, known, next);
+            }
+            u.set_end_faces();
+            u.fill_halo();
+        }
+    }
+}
+
+/// Gives faces that are not known the mean of those beside them that are, and calls them known.
+fn layer<const D: usize>(u: &mut Field<D>, known: &mut Field<D>, next: &mut [Field<D>; 2]) {
+    u.fill_halo();
+    known.fill_halo();
+    let (now, there) = (&*u, &*known);
+    let [next, next_known] = next;
+    rows::for_each([&mut *next, &mut *next_known], |row, [next, next_known]| {
+        next.copy_from_slice(now.row(row));
+        next_known.copy_from_slice(there.row(row));
+        if next_known.iter().all(|k| *k > 0.0) {
+            return;
+        }
+        let mut sum = [0.0; 256];
+        let mut count = [0.0; 256];
+        let n = next.len();
+        for begin in (0..n).step_by(256) {
+            let len = (n - begin).min(256);
+            let (sum, count) = (&mut sum[..len], &mut count[..len]);
+            sum.fill(0.0);
+            count.fill(0.0);
+            for b in 0..D {
+                for up in [false, true] {
+                    let (mut pad, mut other) = (Pad::default(), Pad::default());
+                    let (u, k) = match up {
+                        true => (now.up(row, b, &mut pad), there.up(row, b, &mut other)),
+                        false => (now.down(row, b, &mut pad), there.down(row, b, &mut other)),
+                    };
+                    for x in 0..len {
+                        sum[x] += u[begin + x] * k[begin + x];
+                        count[x] += k[begin + x];
+                    }
+                }
+            }
+            for x in 0..len {
+                if next_known[begin + x] == 0.0 && count[x] > 0.0 {
+                    next[begin + x] = sum[x] / count[x];
+                    next_known[begin + x] = 1.0;
+                }
+            }
+        }
+    });
+    rows::for_each([u, known], |row, [u, known]| {
+        u.copy_from_slice(next.row(row));
+        known.copy_from_slice(next_known.row(row));
+    });
+}

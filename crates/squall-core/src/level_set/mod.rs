@@ -1,0 +1,124 @@
+//! Where a liquid is: the signed distance to its surface, negative inside, at cell centres.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `balls` | the surface around particles: a union of balls |
+//! | `extrapolate` | velocities beyond the surface |
+//! | `redistance` | distances inside from those outside |
+
+mod balls;
+mod extrapolate;
+mod redistance;
+
+pub use balls::{BALL, around_particles, outside_by};
+pub use extrapolate::Extrapolation;
+pub use redistance::{BAND, redistance_inside};
+
+use crate::Real;
+use crate::field::{Field, Pad};
+use crate::layout::Row;
+use crate::poisson::CellState;
+use crate::rows;
+use crate::solid::Solids;
+
+/// Says of each cell whether it is liquid or air.
+pub fn set_states<const D: usize>(phi: &Field<D>, state: &mut Field<D, CellState>) {
+    state.par_rows(|row, state| {
+        for (state, phi) in state.iter_mut().zip(phi.row(row)) {
+            *state = if *phi < 0.0 { CellState::Fluid } else { CellState::Air };
+        }
+    });
+}
+
+/// Lets a liquid that is within half a cell of a solid reach into it, so that there is no air between them.
+pub fn wet_solids<const D: usize>(phi: &mut Field<D>, solids: &Solids<D>, h: Real) {
+    phi.par_rows(|row, phi| {
+        let Some(distances) = solids.distances_near(row) else { return };
+        for (phi, distance) in phi.iter_mut().zip(distances) {
+            if *distance < 0.0 && *phi < 0.5 * h {
+                *phi = phi.min(-0.5 * h);
+            }
+        }
+    });
+}
+
+/// The volume where `phi` is less than `level`, in cells: those that the surface passes count in part.
+pub fn volume<const D: usize>(phi: &Field<D>, level: Real, h: Real) -> f64 {
+    let of_row = |row: Row<'_, D>| {
+        phi.row(row).iter().map(|phi| f64::from((0.5 - (phi - level) / h).clamp(0.0, 1.0))).sum::<f64>()
+    };
+    rows::reduce(phi.layout(), of_row, |a, b| a + b)
+}
+
+/// How much of the way from a liquid cell to the air beside it lies in the liquid; as the pressure solver sees it.
+#[inline(always)]
+pub(crate) fn theta(inside: Real, outside: Real) -> Real {
+    let (inside, outside) = (-inside, outside);
+    if inside >= 0.0 && outside > 0.0 { (inside / (inside + outside)).max(LEAST_THETA) } else { 1.0 }
+}
+
+/// The smallest part of a way: what single precision can bear.
+pub(crate) const LEAST_THETA: Real = 0.05;
+
+/// `g = grad p` on the faces of liquid cells that are open, zero elsewhere; `p` is zero on the surface. Needs the ghosts of `p`.
+pub(crate) fn gradient<const D: usize>(
+    p: &Field<D>,
+    phi: &Field<D>,
+    state: &Field<D, CellState>,
+    open: Option<&[Field<D>; D]>,
+    h: f64,
+    g: &mut [Field<D>; D],
+) {
+    let inv_h = (1.0 / h) as Real;
+    rows::for_each(g.each_mut(), |row, faces| {
+        for (a, face) in faces.into_iter().enumerate() {
+            let (mut pad, mut pad_phi, mut pad_p) = (Pad::default(), Pad::default(), Pad::default());
+            let (low, high) = (state.down(row, a, &mut pad), state.row(row));
+            let (phi_low, phi_high) = (phi.down(row, a, &mut pad_phi), phi.row(row));
+            let (p_low, p_high) = (p.down(row, a, &mut pad_p), p.row(row));
+            let open = open.map(|open| open[a].row(row));
+            for x in 0..face.len() {
+                let shut = open.is_some_and(|open| open[x] <= 0.0);
+                face[x] = match (low[x], high[x]) {
+                    _ if shut => 0.0,
+                    (CellState::Fluid, CellState::Fluid) => inv_h * (p_high[x] - p_low[x]),
+                    (CellState::Fluid, CellState::Air) => -inv_h * p_low[x] / theta(phi_low[x], phi_high[x]),
+                    (CellState::Air, CellState::Fluid) => inv_h * p_high[x] / theta(phi_high[x], phi_low[x]),
+                    _ => 0.0,
+                };
+            }
+        }
+    });
+}
+
+/// Takes the rest of the gradient on faces between liquid and air, where the potential is zero on the surface and not in the centre of
+/// the air: `u -= (1 / theta - 1) grad q`, after `u -= grad q` everywhere. `open` faces only.
+pub(crate) fn sharpen_gradient<const D: usize>(
+    u: &mut [Field<D>; D],
+    q: &Field<D>,
+    phi: &Field<D>,
+    state: &Field<D, CellState>,
+    open: Option<&[Field<D>; D]>,
+    h: f64,
+) {
+    let inv_h = (1.0 / h) as Real;
+    rows::for_each(u.each_mut(), |row, faces| {
+        for (a, face) in faces.into_iter().enumerate() {
+            let (mut pad, mut pad_phi, mut pad_q) = (Pad::default(), Pad::default(), Pad::default());
+            let (low, high) = (state.down(row, a, &mut pad), state.row(row));
+            let (phi_low, phi_high) = (phi.down(row, a, &mut pad_phi), phi.row(row));
+            let (q_low, q_high) = (q.down(row, a, &mut pad_q), q.row(row));
+            let open = open.map(|open| open[a].row(row));
+            for x in 0..face.len() {
+                let theta = match (low[x], high[x]) {
+                    (CellState::Fluid, CellState::Air) => theta(phi_low[x], phi_high[x]),
+                    (CellState::Air, CellState::Fluid) => theta(phi_high[x], phi_low[x]),
+                    _ => continue,
+                };
+                if open.is_none_or(|open| open[x] > 0.0) {
+                    face[x] -= (1.0 / theta - 1.0) * inv_h * (q_high[x] - q_low[x]);
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,254 @@
+//! Particles that carry a liquid, kept by tiles.
+//!
+//! Every tile ([`mod@crate::tiles`]) has a list of its own particles, with places counted from its lower corner: a splash far from the
+//! origin is as exact as one beside it, and what a tile does with its particles depends on no other. After a move, those that have
+//! left a tile are handed to the tiles beside in a fixed order, so that lists are the same for any number of threads.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `seed` | particles that fill a shape |
+//! | `transfer` | momentum from particles to faces and back (APIC), and moving them |
+//! | `patch` | values around one tile, to be sampled |
+
+mod patch;
+mod seed;
+mod transfer;
+
+pub(crate) use patch::Patch;
+pub use transfer::Blend;
+
+use crate::Real;
+use crate::layout::{Layout, tile_width};
+use crate::sim::StateVisitor;
+use crate::threads::prelude::*;
+use crate::tiles::Tile;
+use crate::visit::visit_list;
+
+/// A particle: a piece of liquid. 64 bytes in 3D.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Particle<const D: usize> {
+    /// Where it is, in cells from the lower corner of its tile.
+    pub place: [Real; D],
+    /// Its velocity, in metres per second.
+    pub velocity: [Real; D],
+    /// How each component of the velocity changes along each axis, in metres per second over a cell.
+    pub slope: [[Real; D]; D],
+    /// A number that it keeps for life.
+    pub id: u32,
+}
+
+/// All particles of a simulation.
+#[derive(Debug)]
+pub struct Particles<const D: usize> {
+    layout: Layout<D>,
+    /// By tiles.
+    tiles: Vec<Vec<Particle<D>>>,
+    /// Those that leave a tile, with the way to the one that they go to; `None` leaves the liquid.
+    leaving: Vec<Vec<(Option<u8>, Particle<D>)>>,
+    next_id: u32,
+}
+
+impl<const D: usize> Particles<D> {
+    /// None yet, on a layout.
+    pub fn new(layout: &Layout<D>) -> Self {
+        let count = layout.tile_count();
+        let lists = || (0..count).map(|_| Vec::new()).collect();
+        Particles {
+            layout: layout.clone(),
+            tiles: lists(),
+            leaving: (0..count).map(|_| Vec::new()).collect(),
+            next_id: 0,
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.tiles.iter().map(Vec::len).sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.tiles.iter().all(Vec::is_empty)
+    }
+
+    /// The particles of a tile.
+    pub fn of_tile(&self, number: usize) -> &[Particle<D>] {
+        &self.tiles[number]
+    }
+
+    /// All particles with their tiles' first cells, in the order of the tiles.
+    pub fn iter(&self) -> impl Iterator<Item = ([isize; D], &Particle<D>)> {
+        let first = |number| self.layout.tile(number).first;
+        self.tiles.iter().enumerate().flat_map(move |(n, list)| list.iter().map(move |p| (first(n), p)))
+    }
+
+    /// Changes every particle, tile by tile, in parallel.
+    pub(crate) fn for_each_tile(&mut self, f: impl Fn(usize, &mut [Particle<D>]) + Sync + Send) {
+        self.tiles.par_iter_mut().enumerate().for_each(|(number, list)| f(number, list));
+    }
+
+    /// Adds particles to the tiles where they are. Those where no cell is are left out; returns how many were added.
+    pub fn extend(&mut self, new: impl IntoIterator<Item = ([isize; D], [Real; D], [Real; D])>) -> usize {
+        let mut added = 0;
+        for (cell, within, velocity) in new {
+            let Some(number) = self.layout.tile_of(cell) else { continue };
+            let first = self.layout.tile(number).first;
+            let place = std::array::from_fn(|a| (cell[a] - first[a]) as Real + within[a]);
+            let id = self.next_id;
+            self.next_id = self.next_id.wrapping_add(1);
+            self.tiles[number].push(Particle { place, velocity, slope: [[0.0; D]; D], id });
+            added += 1;
+        }
+        added
+    }
+
+    /// Gives particles that have moved to the tiles where they now are: at most one tile away. Those where no cell is leave the
+    /// liquid; returns how many did. `periodic` axes come back at the other end.
+    pub fn settle(&mut self, periodic: [bool; D]) -> usize {
+        let layout = &self.layout;
+        let moved = |number: usize, list: &mut Vec<Particle<D>>, leaving: &mut Vec<(Option<u8>, Particle<D>)>| {
+            let tile = layout.tile(number);
+            leaving.clear();
+            let mut i = 0;
+            while i < list.len() {
+                let place = list[i].place;
+                if (0..D).all(|a| place[a] >= 0.0 && place[a] < tile.cells[a] as Real) {
+                    i += 1;
+                    continue;
+                }
+                // The last one takes its place: an order like any other, as long as it is always the same.
+                let mut p = list.swap_remove(i);
+                leaving.push((step(layout, &tile, periodic, &mut p.place), p));
+            }
+        };
+        self.tiles
+            .par_iter_mut()
+            .zip(self.leaving.par_iter_mut())
+            .enumerate()
+            .for_each(|(number, (list, leaving))| moved(number, list, leaving));
+        let leaving = &self.leaving;
+        self.tiles.par_iter_mut().enumerate().for_each(|(number, list)| {
+            for code in 0..3u8.pow(D as u32) {
+                let Some(from) = source(layout, number, code, periodic) else { continue };
+                let here = leaving[from].iter().filter(|(way, _)| *way == Some(code));
+                list.extend(here.map(|(_, p)| *p));
+            }
+        });
+        self.leaving.iter().flatten().filter(|(way, _)| way.is_none()).count()
+    }
+
+    /// Removes those that are not wanted; returns how many.
+    pub fn retain(&mut self, wanted: impl Fn(usize, &Particle<D>) -> bool + Sync + Send) -> usize {
+        let before = self.len();
+        self.tiles.par_iter_mut().enumerate().for_each(|(number, list)| list.retain(|p| wanted(number, p)));
+        before - self.len()
+    }
+
+    /// Kinetic energy and momentum, if each has this mass.
+    pub fn energy_and_momentum(&self, mass: f64) -> (f64, [f64; D]) {
+        let (mut energy, mut momentum) = (0.0, [0.0; D]);
+        for p in self.tiles.iter().flatten() {
+            for a in 0..D {
+                let v = f64::from(p.velocity[a]);
+                energy += 0.5 * mass * v * v;
+                momentum[a] += mass * v;
+            }
+        }
+        (energy, momentum)
+    }
+
+    /// Shows the visitor all of it.
+    pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
+        let mut next = u64::from(self.next_id);
+        visitor.integer("next_particle", &mut next);
+        self.next_id = next as u32;
+        let mut counts: Vec<u32> = self.tiles.iter().map(|list| list.len() as u32).collect();
+        let tiles = counts.len();
+        visit_list(visitor, "particles_of_tiles", &mut counts);
+        let mut ids: Vec<u32> = self.tiles.iter().flatten().map(|p| p.id).collect();
+        visit_list(visitor, "particle_ids", &mut ids);
+        let of = |f: &dyn Fn(&Particle<D>) -> Real| -> Vec<Real> { self.tiles.iter().flatten().map(f).collect() };
+        let mut numbers: Vec<Vec<Real>> = Vec::new();
+        for a in 0..D {
+            numbers.push(of(&|p| p.place[a]));
+            numbers.push(of(&|p| p.velocity[a]));
+            (0..D).for_each(|b| numbers.push(of(&|p| p.slope[a][b])));
+        }
+        numbers.iter_mut().for_each(|values| visit_list(visitor, "particles", values));
+        let total = counts.iter().map(|&n| n as usize).sum::<usize>();
+        let whole = counts.len() == tiles && ids.len() == total && numbers.iter().all(|values| values.len() == total);
+        if !whole || numbers.iter().flatten().any(|v| !v.is_finite()) {
+            return visitor.refuse("its particles are not as many as it says, or nowhere");
+        }
+        let mut next = 0;
+        for (list, count) in self.tiles.iter_mut().zip(counts) {
+            list.clear();
+            list.extend((next..next + count as usize).map(|i| {
+                let column = |a: usize, k: usize| numbers[a * (D + 2) + k][i];
+                Particle {
+                    place: std::array::from_fn(|a| column(a, 0)),
+                    velocity: std::array::from_fn(|a| column(a, 1)),
+                    slope: std::array::from_fn(|a| std::array::from_fn(|b| column(a, 2 + b))),
+                    id: ids[i],
+                }
+            }));
+            next += count as usize;
+        }
+    }
+}
+
+/// The way from a tile to the one where a place is, and the place as seen from there. The code has a digit for each axis: 0 for those
+/// that go down, 1 for those that stay, 2 for those that go up.
+fn step<const D: usize>(layout: &Layout<D>, tile: &Tile<D>, periodic: [bool; D], place: &mut [Real; D]) -> Option<u8> {
+    let mut code = 0;
+    for a in (0..D).rev() {
+        let up = place[a] >= tile.cells[a] as Real;
+        let digit = if place[a] < 0.0 { 0 } else { 1 + u8::from(up) };
+        code = 3 * code + digit;
+        if digit == 1 {
+            continue;
+        }
+        let size = size_along(layout, neighbour(layout, tile, a, up, periodic[a])?, a) as Real;
+        // A place a rounding below 0 must not become the whole width.
+        place[a] = if up { place[a] - tile.cells[a] as Real } else { (place[a] + size).min(size.next_down()) };
+        if !(0.0..size).contains(&place[a]) {
+            return None;
+        }
+    }
+    Some(code)
+}
+
+/// The tile that particles with this code come from to tile `number`.
+fn source<const D: usize>(layout: &Layout<D>, number: usize, code: u8, periodic: [bool; D]) -> Option<usize> {
+    let tile = layout.tile(number);
+    let mut cell = tile.first;
+    let mut rest = code;
+    for a in 0..D {
+        if rest % 3 != 1 {
+            // Who went up comes from below.
+            cell[a] = neighbour(layout, &tile, a, rest % 3 == 0, periodic[a])?;
+        }
+        rest /= 3;
+    }
+    layout.tile_of(cell)
+}
+
+/// The first cell, along an axis, of the tile beside another; `None` behind the end of a box.
+fn neighbour<const D: usize>(layout: &Layout<D>, tile: &Tile<D>, a: usize, up: bool, periodic: bool) -> Option<isize> {
+    let width = tile_width::<D>() as isize;
+    let first = if up { tile.first[a] + tile.cells[a] as isize } else { tile.first[a] - width };
+    if layout.as_tiles().is_some() {
+        return Some(first);
+    }
+    let n = layout.cells()[a] as isize;
+    match (0..n).contains(&first) {
+        true => Some(first),
+        false => periodic.then_some(if up { 0 } else { (n - 1) / width * width }),
+    }
+}
+
+/// How many cells the tile that begins at a cell has along an axis.
+fn size_along<const D: usize>(layout: &Layout<D>, first: isize, a: usize) -> usize {
+    let width = tile_width::<D>();
+    if layout.as_tiles().is_some() { width } else { (layout.cells()[a] - first as usize).min(width) }
+}
