@@ -363,8 +363,8 @@ fn take_gradient<const D: usize>(
         Closed { open: s.open(), solid: Some(s.velocity()), near }
     });
     subtract_gradient_around(u, q, grid.spacing, closed);
-    if let Some(FreeSurface { phi, state }) = surface {
-        sharpen_gradient(u, q, phi, state, solids.map(Solids::open), grid.spacing[0]);
+    if let Some(FreeSurface { phi, .. }) = surface {
+        sharpen_gradient(u, q, phi, solids.map(Solids::open), grid.spacing[0]);
     }
     u.iter_mut().for_each(|u| u.fill_halo());
 }

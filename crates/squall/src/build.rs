@@ -4,6 +4,7 @@ mod animate;
 mod bursts;
 mod effects;
 pub(crate) mod figure;
+mod liquid;
 pub(crate) mod shape;
 mod smoke;
 pub(crate) mod target;
@@ -60,27 +61,38 @@ pub struct Estimate {
 
 /// Builds the simulation that a setup describes. Where it is to become a loop, [`Driver`](crate::Driver) makes one of it.
 pub fn build(setup: &Setup) -> Result<Box<dyn Simulation>, BuildError> {
-    Ok(model(setup)?)
+    Ok(match model(setup)? {
+        Built::Replay(sim) => sim,
+        Built::Once(sim) => sim,
+    })
 }
 
 /// The film of a setup: its simulation, or the loop that it becomes.
 pub(crate) fn film(setup: &Setup) -> Result<Film, BuildError> {
-    let sim = model(setup)?;
-    Ok(match loop_options(setup) {
-        Some(options) => Film::Loop(Box::new(Looped::new(sim, options))),
-        None => Film::Once(sim),
+    Ok(match (model(setup)?, loop_options(setup)) {
+        (Built::Replay(sim), Some(options)) => Film::Loop(Box::new(Looped::new(sim, options))),
+        (Built::Replay(sim), None) => Film::Once(sim),
+        (Built::Once(sim), _) => Film::Once(sim),
     })
 }
 
-fn model(setup: &Setup) -> Result<Box<dyn Replay>, BuildError> {
-    Ok(match (setup.model, setup.dimensions()) {
+/// A simulation that can become a loop, or one that cannot.
+enum Built {
+    Replay(Box<dyn Replay>),
+    Once(Box<dyn Simulation>),
+}
+
+fn model(setup: &Setup) -> Result<Built, BuildError> {
+    Ok(Built::Replay(match (setup.model, setup.dimensions()) {
+        (setup::Model::Liquid, 2) => return Ok(Built::Once(liquid::liquid::<2>(setup)?.boxed()?)),
+        (setup::Model::Liquid, _) => return Ok(Built::Once(liquid::liquid::<3>(setup)?.boxed()?)),
         (setup::Model::StableFluids, 2) => stable_fluids::<2>(setup)?.boxed()?,
         (setup::Model::StableFluids, _) => stable_fluids::<3>(setup)?.boxed()?,
         (setup::Model::Smoke, 2) => smoke::smoke::<2>(setup)?.boxed()?,
         (setup::Model::Smoke, _) => smoke::smoke::<3>(setup)?.boxed()?,
         (setup::Model::TargetSmoke, 2) => target::target_smoke::<2>(setup)?.boxed()?,
         (setup::Model::TargetSmoke, _) => target::target_smoke::<3>(setup)?.boxed()?,
-    })
+    }))
 }
 
 fn loop_options(setup: &Setup) -> Option<looped::Options> {
@@ -89,6 +101,8 @@ fn loop_options(setup: &Setup) -> Option<looped::Options> {
     let method = match setup.model {
         setup::Model::TargetSmoke => Method::Mix,
         setup::Model::StableFluids | setup::Model::Smoke => Method::Carry { rounds },
+        // Refused when the scene was read.
+        setup::Model::Liquid => return None,
     };
     let (fps, frames) = (setup.time.fps, setup.time.frames);
     Some(looped::Options { fps, start, frames, overlap, method, even_contrast: even })
@@ -123,6 +137,8 @@ fn estimate_once(setup: &Setup) -> Estimate {
         (setup::Model::StableFluids, _) => estimate_for::<3>(setup),
         (setup::Model::Smoke, 2) => smoke::estimate::<2>(setup),
         (setup::Model::Smoke, _) => smoke::estimate::<3>(setup),
+        (setup::Model::Liquid, 2) => liquid::estimate::<2>(setup),
+        (setup::Model::Liquid, _) => liquid::estimate::<3>(setup),
         (setup::Model::TargetSmoke, 2) => target::estimate::<2>(setup),
         (setup::Model::TargetSmoke, _) => target::estimate::<3>(setup),
     }

@@ -34,6 +34,8 @@ const ALL: &[GalleryScene] = scenes! {
     "kelvin_helmholtz"
     "mushrooms"
     "plume_3d"
+    "dam"
+    "dam_3d"
     "rayleigh_benard"
     "stirred_box"
     "turbulence"

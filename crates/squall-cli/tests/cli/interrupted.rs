@@ -144,6 +144,33 @@ fn killed_smoke_that_forms_words_goes_on_to_the_same_bytes() {
 }
 
 #[test]
+fn killed_water_goes_on_to_the_same_bytes() {
+    let scene = r#"
+        model = "liquid"
+        [grid]
+        cells = [24, 24, 16]
+        [[blob]]
+        shape = { box = { min = [0.0, 0.0, 0.0], max = [0.4, 0.6, 0.7] } }
+        [[blob]]
+        shape = { sphere = { center = [0.7, 0.8, 0.3], radius = 0.1 } }
+        velocity = [0.0, -1.0, 0.0]
+        time = 0.1
+        [[object]]
+        name = "ball"
+        shape = { sphere = { center = [0.7, 0.2, 0.3], radius = 0.15 } }
+        position = ["0.1*sin(9*t)", 0.0, 0.0]
+        [time]
+        frames = 10
+        [output]
+        width = 48
+        vdb = { fields = ["liquid", "velocity"] }
+        fields = ["liquid", "pressure"]
+        checkpoint_seconds = 0.001
+    "#;
+    kill_until_done("kill-liquid", scene);
+}
+
+#[test]
 fn a_killed_loop_with_a_texture_goes_on_to_the_same_bytes() {
     let scene = r#"
         [grid]

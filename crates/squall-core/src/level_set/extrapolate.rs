@@ -7,7 +7,6 @@ use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Grid};
 use crate::layout::Layout;
-use crate::poisson::CellState;
 use crate::rows;
 
 /// Room for it.
@@ -29,7 +28,8 @@ impl<const D: usize> Extrapolation<D> {
         Ok(Extrapolation { known: field()?, change: field()?, changed: field()?, next: [field()?, field()?] })
     }
 
-    /// Continues `u` from the faces of liquid cells that are open by so many layers; it is zero further away. Leaves ghosts filled.
+    /// Continues `u` from the faces of liquid cells (`phi < 0`) that are open by so many layers; it is zero further away. Needs the ghosts of
+    /// `phi`, leaves those of `u` filled.
     ///
     /// Faces that particles have `told` what they were before, zero where none has, keep that and take the change of the faces beside: the
     /// velocity of a particle at the surface is then not mixed with that of others.
@@ -37,7 +37,7 @@ impl<const D: usize> Extrapolation<D> {
         &mut self,
         u: &mut VectorField<D>,
         told: Option<&VectorField<D>>,
-        state: &Field<D, CellState>,
+        phi: &Field<D>,
         open: Option<&VectorField<D>>,
         layers: usize,
     ) {
@@ -48,10 +48,10 @@ impl<const D: usize> Extrapolation<D> {
             }
             known.par_rows(|row, known| {
                 let mut pad = Pad::default();
-                let (low, high) = (state.down(row, a, &mut pad), state.row(row));
+                let (low, high) = (phi.down(row, a, &mut pad), phi.row(row));
                 let open = open.map(|open| open[a].row(row));
                 for x in 0..known.len() {
-                    let wet = low[x] == CellState::Fluid || high[x] == CellState::Fluid;
+                    let wet = low[x] < 0.0 || high[x] < 0.0;
                     known[x] = Real::from(wet && open.is_none_or(|open| open[x] > 0.0));
                 }
             });
@@ -82,7 +82,12 @@ impl<const D: usize> Extrapolation<D> {
             }
             let known = &*known;
             u.par_rows(|row, u| u.iter_mut().zip(known.row(row)).for_each(|(u, known)| *u *= known));
-            u.set_end_faces();
+            // What was not projected knows nothing of the last faces of open sides.
+            if told.is_some() {
+                u.set_end_faces()
+            } else {
+                u.finish_end_faces()
+            };
             u.fill_halo();
         }
     }

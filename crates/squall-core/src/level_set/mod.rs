@@ -60,11 +60,10 @@ pub(crate) fn theta(inside: Real, outside: Real) -> Real {
 /// The smallest part of a way: what single precision can bear.
 pub(crate) const LEAST_THETA: Real = 0.05;
 
-/// `g = grad p` on the faces of liquid cells that are open, zero elsewhere; `p` is zero on the surface. Needs the ghosts of `p`.
+/// `g = grad p` on the faces of liquid cells that are open, zero elsewhere; `p` is zero on the surface. Needs the ghosts of `p` and `phi`.
 pub(crate) fn gradient<const D: usize>(
     p: &Field<D>,
     phi: &Field<D>,
-    state: &Field<D, CellState>,
     open: Option<&[Field<D>; D]>,
     h: f64,
     g: &mut [Field<D>; D],
@@ -72,19 +71,18 @@ pub(crate) fn gradient<const D: usize>(
     let inv_h = (1.0 / h) as Real;
     rows::for_each(g.each_mut(), |row, faces| {
         for (a, face) in faces.into_iter().enumerate() {
-            let (mut pad, mut pad_phi, mut pad_p) = (Pad::default(), Pad::default(), Pad::default());
-            let (low, high) = (state.down(row, a, &mut pad), state.row(row));
+            let (mut pad_phi, mut pad_p) = (Pad::default(), Pad::default());
             let (phi_low, phi_high) = (phi.down(row, a, &mut pad_phi), phi.row(row));
             let (p_low, p_high) = (p.down(row, a, &mut pad_p), p.row(row));
             let open = open.map(|open| open[a].row(row));
             for x in 0..face.len() {
                 let shut = open.is_some_and(|open| open[x] <= 0.0);
-                face[x] = match (low[x], high[x]) {
+                face[x] = match (phi_low[x] < 0.0, phi_high[x] < 0.0) {
                     _ if shut => 0.0,
-                    (CellState::Fluid, CellState::Fluid) => inv_h * (p_high[x] - p_low[x]),
-                    (CellState::Fluid, CellState::Air) => -inv_h * p_low[x] / theta(phi_low[x], phi_high[x]),
-                    (CellState::Air, CellState::Fluid) => inv_h * p_high[x] / theta(phi_high[x], phi_low[x]),
-                    _ => 0.0,
+                    (true, true) => inv_h * (p_high[x] - p_low[x]),
+                    (true, false) => -inv_h * p_low[x] / theta(phi_low[x], phi_high[x]),
+                    (false, true) => inv_h * p_high[x] / theta(phi_high[x], phi_low[x]),
+                    (false, false) => 0.0,
                 };
             }
         }
@@ -97,22 +95,20 @@ pub(crate) fn sharpen_gradient<const D: usize>(
     u: &mut [Field<D>; D],
     q: &Field<D>,
     phi: &Field<D>,
-    state: &Field<D, CellState>,
     open: Option<&[Field<D>; D]>,
     h: f64,
 ) {
     let inv_h = (1.0 / h) as Real;
     rows::for_each(u.each_mut(), |row, faces| {
         for (a, face) in faces.into_iter().enumerate() {
-            let (mut pad, mut pad_phi, mut pad_q) = (Pad::default(), Pad::default(), Pad::default());
-            let (low, high) = (state.down(row, a, &mut pad), state.row(row));
+            let (mut pad_phi, mut pad_q) = (Pad::default(), Pad::default());
             let (phi_low, phi_high) = (phi.down(row, a, &mut pad_phi), phi.row(row));
             let (q_low, q_high) = (q.down(row, a, &mut pad_q), q.row(row));
             let open = open.map(|open| open[a].row(row));
             for x in 0..face.len() {
-                let theta = match (low[x], high[x]) {
-                    (CellState::Fluid, CellState::Air) => theta(phi_low[x], phi_high[x]),
-                    (CellState::Air, CellState::Fluid) => theta(phi_high[x], phi_low[x]),
+                let theta = match (phi_low[x] < 0.0, phi_high[x] < 0.0) {
+                    (true, false) => theta(phi_low[x], phi_high[x]),
+                    (false, true) => theta(phi_high[x], phi_low[x]),
                     _ => continue,
                 };
                 if open.is_none_or(|open| open[x] > 0.0) {

@@ -13,11 +13,12 @@
 //! is missing, so that the volume stays what it was. It moves particles and gives them no momentum: with it in the flow a falling drop lost
 //! a hundredth of its speed in a third of a second.
 
-use super::Model;
+use super::{MOST_PARTS, Model, in_parts};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::flow::Flow;
 use crate::grid::{At, Axis, Grid, Side};
+use crate::ledger::Account;
 use crate::level_set::{self, Extrapolation};
 use crate::ops;
 use crate::particles::{Blend, Particle, Particles, Patch};
@@ -25,13 +26,18 @@ use crate::poisson::CellState;
 use crate::project::{FreeSurface, Projected};
 use crate::report::{Stage, StepReport};
 use crate::scatter::Scatter;
+use crate::shape::Shape;
 use crate::sim::{self, FieldInfo, Figure, StateVisitor, StepError};
+use crate::solid::Obstacle;
 use crate::tiles::Tile;
 
 pub use crate::flow::Options;
 
 /// Particles per cell along each axis.
 pub const PER_AXIS: usize = 2;
+
+/// The longest way of a step, in cells: longer steps are made in parts. Particles go no further than to the tile beside.
+const FURTHEST: f64 = 5.0;
 
 /// How close particles come to a wall or a solid, in cells.
 const APART: Real = 0.05;
@@ -45,12 +51,26 @@ const ROUGHLY: f64 = 0.05;
 /// No cell grows or shrinks by more than this part in a step.
 const MOST: Real = 0.25;
 
+/// Liquid that appears.
+pub struct Blob<const D: usize> {
+    /// When, in seconds; 0 is the start.
+    pub time: f64,
+    /// Where.
+    pub shape: Box<dyn Shape<D>>,
+    /// How it moves, in metres per second.
+    pub velocity: [Real; D],
+}
+
 /// Water, and what it carries.
 pub struct Liquid<const D: usize> {
     /// Velocities, forces, solids.
     pub flow: Flow<D>,
     /// The liquid itself.
     pub particles: Particles<D>,
+    /// What appears and when, in the order of times; each only where there is no liquid and no solid yet.
+    pub blobs: Vec<Blob<D>>,
+    /// How many have appeared.
+    poured: u64,
     /// What particles take from the grid.
     pub blend: Blend,
     /// Whether crowds and holes are evened out.
@@ -81,10 +101,13 @@ impl<const D: usize> Liquid<D> {
         assert!(grid.spacing.iter().all(|h| (h / grid.spacing[0] - 1.0).abs() < 1e-6), "cells are cubes");
         let mut flow = Flow::new(grid, options)?;
         flow.expect_surface()?;
+        flow.add_substance(LIQUID, 0.0)?;
         let layout = flow.layout().clone();
         let center = |outside| Field::on(&layout, At::Center, grid.flat_ends(outside));
         Ok(Liquid {
             particles: Particles::new(&layout),
+            blobs: Vec::new(),
+            poured: 0,
             blend: Blend::Apic,
             keeps_volume: true,
             phi: center(1.0)?,
@@ -102,26 +125,49 @@ impl<const D: usize> Liquid<D> {
         })
     }
 
-    /// Fills a shape with liquid that moves by `velocity`, where there is no solid. Returns how many particles it takes.
+    /// Fills a shape with liquid that moves by `velocity`, whatever is there. Returns how many particles it takes.
     pub fn fill(
         &mut self,
         seed: u64,
         inside: impl Fn([f64; D]) -> bool,
         velocity: impl Fn([f64; D]) -> [Real; D],
     ) -> usize {
-        let time = self.flow.time();
-        let solids = self.flow.solids();
-        let free =
-            |x: [f64; D]| solids.is_none_or(|s| s.obstacles().iter().all(|o| o.shape.distance(x, time) > o.grow));
-        self.particles.fill(&self.flow.grid, PER_AXIS, seed, |x| inside(x) && free(x), velocity)
+        self.particles.fill(&self.flow.grid, PER_AXIS, seed, inside, velocity)
+    }
+
+    /// Lets all blobs appear whose time has come.
+    fn pour(&mut self, time: f64) {
+        let Self { flow, particles, phi, blobs, poured, .. } = self;
+        let (grid, surface) = (flow.grid, -level_set::outside_by::<D>(flow.grid.spacing[0] as Real));
+        let first = *poured as usize;
+        let due = blobs[first..].iter().take_while(|blob| blob.time <= time).count();
+        for (i, blob) in blobs.iter().enumerate().skip(first).take(due) {
+            let within = |blob: &Blob<D>, x: [f64; D]| blob.shape.distance(x, blob.time) < 0.0;
+            let dry = |x: [f64; D]| {
+                let cell = std::array::from_fn(|a| ((x[a] - grid.origin[a]) / grid.spacing[a]).floor() as isize);
+                phi.get_signed(cell) > surface && !blobs[first..i].iter().any(|other| within(other, x))
+            };
+            let free = |x: [f64; D]| {
+                let outside = |o: &Obstacle<D>| o.shape.distance(x, time) > o.grow;
+                flow.solids().is_none_or(|s| s.obstacles().iter().all(outside))
+            };
+            particles.fill(&grid, PER_AXIS, i as u64, |x| within(blob, x) && dry(x) && free(x), |_| blob.velocity);
+        }
+        *poured += due as u64;
     }
 
     /// One time step.
     pub fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
+        let parts = (self.flow.speed() * dt / FURTHEST).ceil().min(MOST_PARTS) as u32;
+        if parts > 1 {
+            return in_parts(self, dt, parts);
+        }
         let cfl = self.flow.begin(dt)?;
         let t = self.flow.time();
+        let before = [self.particles.len() as u64, self.lost];
         self.flow.move_obstacles(t + dt);
         self.advance(dt, cfl); //                   u -= dt/2 grad p, x += dt v on particles, where v = u + dt/2 du/dt
+        self.pour(t + dt); //                       more of it appears
         self.find_surface()?; //                    phi from particles
         self.gather_momentum()?; //                 u from particles
         self.flow.push(t, dt); //                   u += dt f
@@ -130,7 +176,31 @@ impl<const D: usize> Liquid<D> {
         self.even_out(dt)?; //                      lap s = e where particles crowd or miss; they move by grad s as well
         self.scatter_momentum(); //                 particles take from u
         let (energy, _) = self.particles.energy_and_momentum(self.particle_volume());
-        Ok(StepReport { cfl, splitting: "particles", ..self.flow.report(dt, done, energy)? })
+        let mut report = StepReport { cfl, splitting: "particles", ..self.flow.report(dt, done, energy)? };
+        self.account(before, &mut report);
+        Ok(report)
+    }
+
+    /// Enters the volume of the liquid: its particles. What its surface encloses besides is an error of the method, and called corrected.
+    fn account(&self, [count, lost]: [u64; 2], report: &mut StepReport) {
+        let [after, enclosed] = self.volumes();
+        let volume = |count: u64| count as f64 * self.particle_volume();
+        let (before, sides) = (volume(count), -volume(self.lost - lost));
+        let range = report.ledger.substances.first().map_or([0.0, 1.0], |account| account.range);
+        let account = Account {
+            before,
+            emitted: volume(self.particles.len() as u64 + (self.lost - lost) - count),
+            sides,
+            corrected: enclosed - after,
+            after,
+            present: after,
+            range,
+            allowed: [0.0, 1.0],
+            ..Account::default()
+        };
+        if let (Some(entry), Some(mass)) = (report.ledger.substances.first_mut(), report.mass.first_mut()) {
+            (*entry, *mass) = (account, after);
+        }
     }
 
     /// The volume that each particle stands for, in cubic metres.
@@ -168,8 +238,8 @@ impl<const D: usize> Liquid<D> {
         // How the last pressure pushes, and the flow in the middle of the step.
         let open = flow.obstacles.as_ref().map(|o| o.solids.open());
         flow.pressure.fill_halo();
-        level_set::gradient(&flow.pressure, &self.phi, &self.state, open, grid.spacing[0], &mut self.push);
-        self.extrapolation.apply(&mut self.push, None, &self.state, open, 2);
+        level_set::gradient(&flow.pressure, &self.phi, open, grid.spacing[0], &mut self.push);
+        self.extrapolation.apply(&mut self.push, None, &self.phi, open, 2);
         let ahead = if flow.before_by > 0.0 { (0.5 * dt / flow.before_by).min(1.0) as Real } else { 0.0 };
         for (a, v) in self.middle.iter_mut().enumerate() {
             let (u, last, apart) = (&flow.velocity[a], &self.last[a], &self.apart[a]);
@@ -181,7 +251,7 @@ impl<const D: usize> Liquid<D> {
                     v[x] = u[x] + ahead * change + apart[x];
                 }
             });
-            v.set_end_faces();
+            v.finish_end_faces();
             v.fill_halo();
         }
         for (last, u) in self.last.iter_mut().zip(&flow.velocity) {
@@ -231,6 +301,13 @@ impl<const D: usize> Liquid<D> {
         }
         level_set::redistance_inside(&mut self.phi, &mut self.density, h);
         level_set::set_states(&self.phi, &mut self.state);
+        // The part of each cell that is liquid, for who looks at it.
+        let (phi, level) = (&self.phi, -level_set::outside_by::<D>(h));
+        self.flow.substances[0].field.par_rows(|row, part| {
+            for (part, phi) in part.iter_mut().zip(phi.row(row)) {
+                *part = (0.5 - (phi - level) / h).clamp(0.0, 1.0);
+            }
+        });
         self.flow.timings.stop(Stage::Follow, timer);
         Ok(())
     }
@@ -298,18 +375,18 @@ impl<const D: usize> Liquid<D> {
             }
         })?;
         let solids = self.flow.solids();
-        let (state, density) = (&self.state, &self.density);
+        let (phi, density) = (&self.phi, &self.density);
         let (rate, most) = (CORRECT / dt as Real, MOST / dt as Real);
         self.appearing.par_rows(|row, out| {
-            let here = state.row(row);
+            let here = phi.row(row);
             let volumes = solids.and_then(|s| s.volumes_near(row));
             // Whether there is liquid on all sides.
             out.fill(1.0);
             for a in 0..D {
                 let (mut pad, mut other) = (Pad::default(), Pad::default());
-                let (low, high) = (state.down(row, a, &mut pad), state.up(row, a, &mut other));
+                let (low, high) = (phi.down(row, a, &mut pad), phi.up(row, a, &mut other));
                 for x in 0..out.len() {
-                    if low[x] != CellState::Fluid || high[x] != CellState::Fluid {
+                    if low[x] >= 0.0 || high[x] >= 0.0 {
                         out[x] = 0.0;
                     }
                 }
@@ -318,16 +395,16 @@ impl<const D: usize> Liquid<D> {
                 let deep = *out > 0.0;
                 let excess = density - 1.0;
                 let beyond = excess - excess.clamp(-CALM, CALM);
-                let counts = here[x] == CellState::Fluid && volumes.is_none_or(|v| v[x] >= 1.0);
+                let counts = here[x] < 0.0 && volumes.is_none_or(|v| v[x] >= 1.0);
                 *out = if counts && (beyond > 0.0 || deep) { (rate * beyond).clamp(-most, most) } else { 0.0 };
             }
         });
-        let Self { flow, appearing, density, phi, state, apart, .. } = self;
+        let Self { flow, appearing, density, phi, apart, .. } = self;
         flow.solve_in_liquid(appearing, density, ROUGHLY);
         density.fill_halo();
         let open = flow.obstacles.as_ref().map(|o| o.solids.open());
-        level_set::gradient(density, phi, state, open, grid.spacing[0], apart);
-        self.extrapolation.apply(apart, None, state, open, 2);
+        level_set::gradient(density, phi, open, grid.spacing[0], apart);
+        self.extrapolation.apply(apart, None, phi, open, 2);
         self.flow.timings.stop(Stage::Follow, timer);
         Ok(())
     }
@@ -340,7 +417,7 @@ impl<const D: usize> Liquid<D> {
         let layers = (cfl.ceil() as usize + 2).clamp(3, 12);
         let Flow { velocity, before, obstacles, grid, .. } = &mut self.flow;
         let open = obstacles.as_ref().map(|o| o.solids.open());
-        self.extrapolation.apply(velocity, Some(before), &self.state, open, layers);
+        self.extrapolation.apply(velocity, Some(before), &self.phi, open, layers);
         if let Some(o) = obstacles {
             o.solids.constrain(grid, velocity);
         }
@@ -350,12 +427,15 @@ impl<const D: usize> Liquid<D> {
         done
     }
 
-    /// `p = p/2 + q/dt`, none in the air.
+    /// `p = p/2 + q/dt`, none in the air. Deep water that comes to the surface must not push as hard as it did (it shot out at 12 m/s).
     fn renew_pressure(&mut self, dt: f64) {
-        let (q, state, inv_dt) = (&self.flow.potential, &self.state, (1.0 / dt) as Real);
+        let (q, phi, inv_dt) = (&self.flow.potential, &self.phi, (1.0 / dt) as Real);
         self.flow.pressure.par_rows(|row, p| {
-            for ((p, q), state) in p.iter_mut().zip(q.row(row)).zip(state.row(row)) {
-                *p = if *state == CellState::Fluid { 0.5 * *p + inv_dt * q } else { 0.0 };
+            for ((p, q), phi) in p.iter_mut().zip(q.row(row)).zip(phi.row(row)) {
+                let new = inv_dt * q;
+                // What is left of the last pressure is not more than what is new: as much, where nothing changes.
+                let last = (0.5 * *p).clamp(new.min(0.0), new.max(0.0));
+                *p = if *phi < 0.0 { new + last } else { 0.0 };
             }
         });
     }
@@ -383,6 +463,7 @@ impl<const D: usize> Liquid<D> {
             return Ok(());
         }
         self.flow.start()?;
+        self.pour(self.flow.time());
         self.find_surface()?;
         self.gather_momentum()?;
         let done = self.project(1.0);
@@ -421,11 +502,11 @@ impl<const D: usize> Model<D> for Liquid<D> {
 
     fn visit_own_state(&mut self, visitor: &mut dyn StateVisitor) {
         visitor.integer("lost_particles", &mut self.lost);
+        visitor.integer("poured", &mut self.poured);
         self.particles.visit_state(visitor);
         crate::flow::show(visitor, SURFACE, &mut self.phi);
         self.last.iter_mut().for_each(|u| crate::flow::show(visitor, "last_velocity", u));
         self.apart.iter_mut().for_each(|u| crate::flow::show(visitor, "moving_apart", u));
-        level_set::set_states(&self.phi, &mut self.state);
     }
 
     fn figures(&mut self) -> Vec<Figure> {
@@ -474,5 +555,7 @@ fn fastest_component<const D: usize>(u: &VectorField<D>) -> f64 {
     u.iter().map(|u| f64::from(ops::max_abs_faces(u))).fold(0.0, f64::max)
 }
 
+/// The name of the part of each cell that is liquid.
+const LIQUID: &str = "liquid";
 /// The name of the field that holds the distance to the surface.
 const SURFACE: &str = "surface";

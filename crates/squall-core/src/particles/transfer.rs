@@ -14,6 +14,7 @@
 use super::{Particle, Particles, Patch};
 use crate::Real;
 use crate::field::{OutOfMemory, VectorField};
+use crate::layout::tile_width;
 use crate::scatter::Scatter;
 use crate::threads::prelude::*;
 use crate::tiles::Tile;
@@ -147,7 +148,9 @@ impl<const D: usize> Particles<D> {
                         }
                     }
                     let middle = std::array::from_fn(|a| from[a] + 0.5 * cells * flow.0[a].value(from));
-                    p.place = std::array::from_fn(|a| from[a] + cells * flow.0[a].value(middle));
+                    // However fast: it stays within reach of the tile beside.
+                    let most = 0.5 * tile_width::<D>() as Real;
+                    p.place = std::array::from_fn(|a| from[a] + (cells * flow.0[a].value(middle)).clamp(-most, most));
                     hold(&tile, p, from);
                 }
             },

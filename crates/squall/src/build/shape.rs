@@ -42,6 +42,11 @@ pub fn moved<const D: usize>(shape: Boxed<D>, motion: &Motion) -> Boxed<D> {
     Box::new(core::Moving::new(shape, motion))
 }
 
+/// A shape at rest.
+pub fn still<const D: usize>(s: &setup::Shape, resolution: f64) -> Result<Boxed<D>, BuildError> {
+    shape::<D>(s, resolution)
+}
+
 fn shape<const D: usize>(s: &setup::Shape, resolution: f64) -> Result<Boxed<D>, BuildError> {
     use setup::Shape as S;
     let vector = |v: &[f64]| -> [f64; D] { std::array::from_fn(|a| v[a]) };

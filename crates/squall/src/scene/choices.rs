@@ -14,6 +14,16 @@ choices! {
         Smoke = "smoke",
         /// Smoke that forms pictures, letters and shapes, one after the other.
         TargetSmoke = "target_smoke",
+        /// Water that splashes, in a box.
+        Liquid = "liquid",
+    }
+
+    /// What particles of a liquid take from the grid.
+    pub enum Transfer {
+        /// Velocity and how it changes around: calm, keeps rotation.
+        Apic = "apic",
+        /// Mostly the change of velocity: livelier and noisier.
+        Flip = "flip",
     }
 
     /// What of a picture counts as drawn.

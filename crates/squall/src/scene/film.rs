@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::choices::{Quality, Up};
+use super::choices::{Model, Quality, Up};
 use super::key::Range::{Above, AtLeast, Within};
 use super::kind::{Kind, OneOrMany, Reader};
 use super::table::table;
@@ -77,16 +77,16 @@ table! {
         quality: Quality [] (Quality::Final),
         /// Rays per pixel.
         samples: u32 [Within(1.0, 16.0)] (none "4; 1 for a preview"),
-        /// Optical depth of a metre of smoke of density 1.
-        thickness: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(25.0 / r.longest()); "25 / longest side"),
-        /// Colour of the smoke in white light.
-        color: Color [] (Color::hex(0xf1f0ef)),
+        /// Optical depth of a metre of smoke of density 1, or of liquid.
+        thickness: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(r.usual_thickness()); "25 / longest side; of a liquid 4 / cell"),
+        /// Colour of the smoke, or of the liquid, in white light.
+        color: Color [] (|r| Color::hex(if r.model == Model::Liquid { 0x4f93bd } else { 0xf1f0ef }); "`#f1f0ef`; of a liquid `#4f93bd`"),
         /// How heat glows.
         glow: Glow [] (none "not at all"),
         /// How far smoke scatters light forward.
-        anisotropy: f64 [Within(-0.9, 0.9)] (0.2),
+        anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.2 }; "0.2; of a liquid 0"),
         /// How much light scattered several times lifts shadows in smoke.
-        softness: f64 [Within(0.0, 1.0)] (1.0),
+        softness: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.5 } else { 1.0 }; "1; of a liquid 0.5"),
         /// Light from all around.
         ambient: Ambient [] (Ambient::default()),
         /// A floor that catches shadows, `{}` at least.

@@ -19,7 +19,7 @@ pub(crate) mod write;
 
 use choices::{
     AdvectWith, Advection, Diffusion, FadeLaw, Green, Matching, Model, Movie, Pass, PictureMode, Solids, Splitting,
-    Tracer,
+    Tracer, Transfer,
 };
 pub use film::*;
 pub use flipbook::*;
@@ -90,7 +90,9 @@ impl Scene {
 }
 
 /// Models with solids on a staggered grid.
-pub(crate) const STAGGERED: &[Model] = &[Model::Smoke, Model::TargetSmoke];
+pub(crate) const STAGGERED: &[Model] = &[Model::Smoke, Model::TargetSmoke, Model::Liquid];
+const LIQUID: &[Model] = &[Model::Liquid];
+const NOT_LIQUID: &[Model] = &[Model::StableFluids, Model::Smoke, Model::TargetSmoke];
 const SMOKE: &[Model] = &[Model::Smoke];
 const STABLE: &[Model] = &[Model::StableFluids];
 pub(crate) const TARGET: &[Model] = &[Model::TargetSmoke];
@@ -106,7 +108,7 @@ table! {
     pub struct SceneFile {
         /// What the scene shows, in a sentence.
         description: String [Run] (none "none"),
-        /// Which model computes the fluid: any fluid in a box, solved directly; smoke and fire on a grid that follows them, around solid objects; or smoke that forms pictures, letters and shapes.
+        /// Which model computes the fluid: any fluid in a box, solved directly; smoke and fire on a grid that follows them, around solid objects; smoke that forms pictures, letters and shapes; or water.
         model: Model [] (Model::StableFluids),
         /// Seed of everything random.
         seed: u64 [] (1),
@@ -119,19 +121,23 @@ table! {
         /// What smoke does.
         smoke: Smoke [SMOKE] (Smoke::default()),
         /// What the fluid carries: one table per substance, with a name of your choice.
-        substance: Named<Substance> [] (none "none; smoke has `density` and `temperature`"),
+        substance: Named<Substance> [NOT_LIQUID] (none "none; smoke has `density` and `temperature`"),
         /// What smoke is to become.
         target: Vec<Spanned<Target>> [TARGET] (none "none"),
         /// How it is guided there.
         guide: Guide [TARGET] (Guide::default()),
         /// Emitters.
-        source: Vec<Spanned<Source>> [] (none "none"),
+        source: Vec<Spanned<Source>> [NOT_LIQUID] (none "none"),
+        /// What a liquid does.
+        liquid: Liquid [LIQUID] (Liquid::default()),
+        /// Liquid that is there at the start, or appears later.
+        blob: Vec<Spanned<Blob>> [LIQUID] (none "none"),
         /// Solids in the way of the fluid.
         object: Vec<Spanned<Object>> [STAGGERED] (none "none"),
         /// Forces.
         force: Vec<Spanned<Force>> [] (none "none"),
         /// What is painted on the fluid and moves with it.
-        texture: Texture [] (none "none"),
+        texture: Texture [NOT_LIQUID] (none "none"),
         /// How the fluid is computed.
         solver: Solver [] (Solver::default()),
         /// Frames and their rate.
@@ -175,7 +181,7 @@ table! {
         /// Kinematic viscosity; air 1.5e-5, water 1e-6, honey 5e-3.
         viscosity: f64 ["m^2/s", AtLeast(0.0), NOT_TARGET] (0.0),
         /// Velocity at the start: one number or expression per axis.
-        velocity: Vec<Spanned<NumberOrText>> ["m/s"] (|r| r.zero_formulas(); "0"),
+        velocity: Vec<Spanned<NumberOrText>> ["m/s", NOT_LIQUID] (|r| r.zero_formulas(); "0"),
         /// Size of the features of `noise` in expressions and of flickering sources.
         noise_scale: f64 ["m", Above(0.0)] (|r| r.longest() / 8.0; "1/8 of the longest side"),
     }
@@ -200,6 +206,28 @@ table! {
         wind: AnimatedVector ["m/s"] (|r| r.still(); "0"),
         /// Cells of clean air kept around the smoke where the grid follows it.
         buffer: u32 [Within(1.0, 64.0)] (3),
+    }
+
+    /// What a liquid does. The part of each cell that it fills is the field `liquid`.
+    pub struct Liquid as LiquidValues {
+        /// The acceleration that makes it fall.
+        gravity: AnimatedVector ["m/s^2"] (|r| r.gravity(); "9.81 downwards"),
+        /// What its particles take from the grid.
+        transfer: Transfer [] (Transfer::Apic),
+        /// With `transfer = "flip"`: the part of the change of velocity that they take; the rest is the velocity itself.
+        flip: f64 [Within(0.0, 1.0)] (0.97),
+        /// Whether crowds of particles are spread and holes among them closed, so that the volume stays what it is.
+        keep_volume: bool [] (true),
+    }
+
+    /// Liquid that appears, where there is none yet.
+    pub struct Blob {
+        /// What it fills.
+        shape: Shape [] (required "{ box = { min = [0.0, 0.0], max = [0.3, 0.5] } }"),
+        /// How it moves.
+        velocity: Vector ["m/s"] (|r| r.zeros(); "0"),
+        /// When it appears.
+        time: f64 ["s", AtLeast(0.0)] (0.0),
     }
 
     /// Something that the fluid carries: smoke, heat, dye.
@@ -371,7 +399,7 @@ table! {
         /// Strength of the filter against checkerboard patterns.
         filter: f64 [Within(0.0, 1.0), STABLE] (none "by the advection scheme"),
         /// Most cells that fluid may cross in one step: less is finer and slower.
-        cfl: f64 ["cells", Within(0.01, 1000.0)] (|r| r.usual_cfl(); "2; 0.8 for target smoke"),
+        cfl: f64 ["cells", Within(0.01, 1000.0)] (|r| r.usual_cfl(); "2; 1 for liquids, 0.8 for target smoke"),
         /// Longest step.
         max_dt: f64 ["s", Above(0.0)] (none "no limit but the frame and `cfl`"),
         /// Fewest steps in a frame.
@@ -389,7 +417,7 @@ table! {
         /// Also write frame 0, the initial state.
         include_start: bool [Look] (false),
         /// The run becomes a loop of so many frames, whose last leads into its first; it is made after `frames` frames.
-        r#loop: Loop [] (none "none"),
+        r#loop: Loop [NOT_LIQUID] (none "none"),
     }
 
     /// What is written.
@@ -403,7 +431,7 @@ table! {
         /// Pictures in linear light with opacity and depth as well (.exr); 3D only.
         exr: bool [] (false),
         /// Volumes (.vdb) for Blender, Houdini and `squall render`; 3D only.
-        vdb: Vdb [] (none "true for smoke in 3D"),
+        vdb: Vdb [] (none "true in 3D, except for stable fluids"),
         /// The movie written at the end.
         movie: Movie [Run] (Movie::Gif),
         /// Raw numbers (.npy) for each frame: substances, `"velocity"`, `"pressure"`, `"vorticity"`, `"speed"`.

@@ -16,6 +16,7 @@ pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Probl
     lost_objects(setup, file, problems);
     idle_substances(setup, file, problems);
     smoke_without_sources(setup, problems);
+    no_liquid(setup, file, problems);
     unseen_smoke(setup, file, problems);
     late_targets(setup, file, problems);
     useless_forces(setup, file, problems);
@@ -37,7 +38,8 @@ impl Setup {
         let duration = self.time.duration();
         let largest = |v: &Vec<Curve>| v.iter().map(|curve| curve.largest_abs(duration)).collect::<Vec<f64>>();
         let sources = self.sources.iter().filter_map(|s| s.velocity.as_ref()).map(largest);
-        let fastest = sides.chain(sources).map(|v| cells_per_second(&v)).fold(0.0, f64::max);
+        let blobs = self.blobs.iter().map(|blob| blob.velocity.clone());
+        let fastest = sides.chain(sources).chain(blobs).map(|v| cells_per_second(&v)).fold(0.0, f64::max);
         let by_length = self.solver.max_dt.map_or(0.0, |max| 1.0 / max);
         (fastest / self.solver.cfl).max(by_length) / self.time.fps
     }
@@ -63,6 +65,34 @@ fn many_steps(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_
         problems.error(place, message, format!("at most {MAX_STEPS} steps a frame")).help(help);
     } else {
         problems.warn(place, message, "slow").help(help);
+    }
+}
+
+/// Boxes without liquid, and blobs that appear outside or too late.
+fn no_liquid(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    if setup.model != Model::Liquid {
+        return;
+    }
+    let Some(list) = &file.blob else {
+        problems
+            .warn(None, "there is no liquid", "an empty box")
+            .help("add some: [[blob]] with shape = { box = { min = [0.0, 0.0], max = [0.3, 0.5] } }");
+        return;
+    };
+    let grid = &setup.grid;
+    for (i, (blob, shape)) in list.iter().zip(setup.blobs.iter().map(|blob| &blob.shape)).enumerate() {
+        let (lo, hi) = shape.extent();
+        let outside = |a: usize| hi[a] <= grid.origin[a] || lo[a] >= grid.origin[a] + grid.size[a];
+        if (0..setup.dimensions()).any(outside) {
+            let place = blob.shape.as_ref().map_or(blob.span, |shape| shape.span);
+            problems
+                .warn(place, format!("`blob.{i}` lies outside of the box"), "no liquid appears")
+                .help("move it, or make the box larger: `grid.size` and `grid.origin` say where it is");
+        }
+        if let Some(time) = blob.time.as_ref().filter(|time| time.value > setup.time.duration()) {
+            let message = format!("`blob.{i}` appears at {} s, after the last frame", time.value);
+            problems.warn(time.span, message, "too late").help("raise `time.frames`, or make it earlier");
+        }
     }
 }
 

@@ -19,12 +19,12 @@ use crate::diagnostic::{Span, Spanned};
 use crate::expr::Expr;
 pub use crate::scene::choices::{
     AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, Model, Movie, Pass, PictureMode, Solids, Splitting,
-    Tracer,
+    Tracer, Transfer,
 };
 use crate::scene::key::Matters;
 use crate::scene::write::Writer;
 use crate::scene::{self, OneOrMany, SceneFile};
-pub use crate::scene::{SmokeValues as Smoke, SolverValues as Solver};
+pub use crate::scene::{LiquidValues as Liquid, SmokeValues as Smoke, SolverValues as Solver};
 pub use curve::Curve;
 pub use film::{Ambient, Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
 pub use flipbook::Flipbook;
@@ -55,6 +55,10 @@ pub struct Setup {
     pub fluid: Fluid,
     /// What smoke does; `None` for other models.
     pub smoke: Option<Smoke>,
+    /// What a liquid does; `None` for other models.
+    pub liquid: Option<Liquid>,
+    /// Liquid that appears, in file order.
+    pub blobs: Vec<Blob>,
     /// What smoke is to become; `None` for other models than "target_smoke".
     pub guide: Option<Guide>,
     /// What the fluid carries, in file order; smoke begins with `density` and `temperature`.
@@ -89,6 +93,17 @@ pub struct Setup {
 pub const DENSITY: usize = 0;
 /// The place of `temperature` among the substances of smoke.
 pub const TEMPERATURE: usize = 1;
+
+/// Liquid that appears.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blob {
+    /// What it fills.
+    pub shape: Shape,
+    /// How it moves, in m/s.
+    pub velocity: Vec<f64>,
+    /// When it appears, in seconds.
+    pub time: f64,
+}
 
 /// The box of cells and what bounds it.
 #[derive(Clone, Debug, PartialEq)]

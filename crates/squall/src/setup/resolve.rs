@@ -63,6 +63,8 @@ impl Setup {
         let time = r.time(&file);
         let fluid = r.fluid(&file);
         let smoke = (r.model == Model::Smoke).then(|| file.smoke().plain());
+        let liquid = (r.model == Model::Liquid).then(|| file.liquid().plain());
+        let blobs = r.blobs(&file);
         r.cubes(&file);
         let objects = r.objects(&file);
         let sources = r.sources(&file, &objects);
@@ -81,6 +83,8 @@ impl Setup {
             grid,
             fluid,
             smoke,
+            liquid,
+            blobs,
             guide: None,
             substances,
             sources,
@@ -239,9 +243,24 @@ impl<'a> Resolver<'a> {
         vec![Spanned { value: NumberOrText::Number(0.0), span: Span::DEFAULT }; self.d]
     }
 
-    /// Target smoke is advected in flux form, by less than a cell.
+    /// Smoke that one sees into; liquid that one does not.
+    pub(crate) fn usual_thickness(&self) -> f64 {
+        if self.model == Model::Liquid { 4.0 / self.cell() } else { 25.0 / self.longest() }
+    }
+
+    /// Gravity on Earth.
+    pub(crate) fn gravity(&self) -> AnimatedVector {
+        let down: Vec<f64> = (0..self.d).map(|a| if a == 1 { -9.81 } else { 0.0 }).collect();
+        AnimatedVector::constant(&down)
+    }
+
+    /// Target smoke is advected in flux form, by less than a cell; splashes are followed in small steps.
     pub(crate) fn usual_cfl(&self) -> f64 {
-        if self.model == Model::TargetSmoke { 0.8 } else { 2.0 }
+        match self.model {
+            Model::TargetSmoke => 0.8,
+            Model::Liquid => 1.0,
+            Model::StableFluids | Model::Smoke => 2.0,
+        }
     }
 
     /// Refuses a key that was typed and that the model does not have.
@@ -296,15 +315,27 @@ impl<'a> Resolver<'a> {
         Fluid { viscosity: *fluid.viscosity(), velocity, noise_scale: *fluid.noise_scale() }
     }
 
+    fn blobs(&mut self, file: &SceneFile) -> Vec<Blob> {
+        let Some(list) = &file.blob else { return Vec::new() };
+        let mut blobs: Vec<Blob> = Vec::new();
+        for (i, blob) in list.iter().enumerate() {
+            let shape = blob.shape.as_ref().and_then(|shape| self.shape(shape, &format!("blob.{i}.shape")));
+            if let Some(shape) = shape {
+                blobs.push(Blob { shape, velocity: blob.velocity().values(), time: *blob.time() });
+            }
+        }
+        blobs
+    }
+
     fn cubes(&mut self, file: &SceneFile) {
-        if self.model != Model::Smoke || self.grid.has_cubes() {
+        if !matches!(self.model, Model::Smoke | Model::Liquid) || self.grid.has_cubes() {
             return;
         }
         let size = file.grid.as_ref().and_then(|g| g.size.as_ref()).map(|s| s.span);
         let h = self.grid.spacing();
         let fits: Vec<f64> = self.grid.cells.iter().map(|&n| n as f64 * h[0]).collect();
         self.problems
-            .error(size, format!("cells of smoke must be cubes, but are {h:?} m"), "not in proportion to `cells`")
+            .error(size, format!("cells of this model must be cubes, but are {h:?} m"), "not in proportion to `cells`")
             .help(format!("with these `cells`, size = {fits:?} makes cubes; without `size` they are cubes as well"));
     }
 
@@ -441,7 +472,14 @@ impl<'a> Resolver<'a> {
                 }
                 Side::NoSlip(velocity)
             }
-            (None, Some(inflow)) => Side::Inflow(self.side_velocity(inflow, &format!("{key}.inflow"))),
+            (None, Some(inflow)) => {
+                if self.model == Model::Liquid {
+                    self.problems
+                        .error(inflow.span, format!("no liquid flows in through `{key}`"), "not in this model")
+                        .help("use a wall, or \"open\", and let [[blob]]s appear");
+                }
+                Side::Inflow(self.side_velocity(inflow, &format!("{key}.inflow")))
+            }
             (both, _) => {
                 let message = match both {
                     Some(_) => format!("`{key}` is both moving and inflow"),
@@ -463,6 +501,15 @@ impl<'a> Resolver<'a> {
     fn substance_names(&mut self, file: &mut SceneFile) {
         if self.model == Model::Smoke {
             self.names.extend(["density", "temperature"].map(str::to_owned));
+        }
+        if self.model == Model::Liquid {
+            if let Some((name, _)) = file.substance.take().and_then(|named| named.value.0.into_iter().next()) {
+                self.problems
+                    .error(name.span, format!("a liquid cannot carry `{}`", short(&name)), "not in this model")
+                    .help("leave it out: the part of each cell that is liquid is the field `liquid`");
+            }
+            self.names.push("liquid".to_owned());
+            return self.name_substances(file);
         }
         let Some(named) = &file.substance else { return self.name_substances(file) };
         if named.0.len() > MAX_SUBSTANCES {

@@ -52,6 +52,19 @@ macro_rules! cases {
     };
 }
 
+cases!(liquids, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n", {
+    "an empty box" => "",
+    "keys of other models" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n[[source]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\nset = { liquid = 1.0 }\n[substance.ink]\n[smoke]\nfade = 1.0\n",
+    "no shape" => "[[blob]]\ntime = 1.0\n",
+    "outside of the box" => "[[blob]]\nshape = { sphere = { center = [5.0, 0.5], radius = 0.2 } }\n",
+    "too late" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\ntime = 100.0\n",
+    "numbers out of range" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\ntime = -1.0\nvelocity = [1.0, 2.0, 3.0]\n[liquid]\nflip = 1.5\ntransfer = \"pic\"\ngravity = -9.81\n",
+    "flowing in" => "[boundary]\nx = { lo = { inflow = [1.0, 0.0] }, hi = \"open\" }\n[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n",
+    "without bounds" => "[boundary]\nx = \"unbounded\"\n[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n",
+    "a loop" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n[time]\nloop = 30\n",
+    "too fast" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\nvelocity = [1e6, 0.0]\n",
+});
+
 cases!(textures, "[grid]\ncells = [32, 48]\n[boundary]\nx = \"periodic\"\n", {
     "nothing painted" => "[texture]\nperiod = 2.0\n",
     "two patterns" => "[texture]\nnoise = {}\npattern = \"wood\"\n",

@@ -4,6 +4,7 @@ mod bad_scenes;
 mod build;
 mod flipbook;
 mod fuzz;
+mod liquid;
 mod loops;
 mod random_scenes;
 mod run;

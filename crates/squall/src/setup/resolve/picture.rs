@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Air and water.
+const WATER: [&str; 2] = ["#e9eef0", "#1c6ea4"];
+
 impl Resolver<'_> {
     pub(super) fn picture(&mut self, file: &mut SceneFile, substances: &[Substance], sources: &[Source]) -> Picture {
         let show = self.show(file);
@@ -16,7 +19,11 @@ impl Resolver<'_> {
         };
         fill(&mut p.show, || word.to_owned());
         let mode = *p.mode();
-        let natural = natural_range(&show, substances, sources, self.duration);
+        let natural = match (self.model, &show) {
+            // Parts of cells.
+            (Model::Liquid, Show::Substance(_)) => Some([0.0, 1.0]),
+            _ => natural_range(&show, substances, sources, self.duration),
+        };
         let range = match (&p.range, natural) {
             (Some(range), _) => Some(range.0),
             (None, Some(natural)) => Some(fill(&mut p.range, || scene::Pair(natural)).0),
@@ -104,6 +111,10 @@ impl Resolver<'_> {
     }
 
     fn map(&mut self, slot: &mut Option<Spanned<OneOrMany<Spanned<String>>>>, show: &Show) -> ColorMap {
+        if self.model == Model::Liquid && self.d == 2 && matches!(show, Show::Substance(_) | Show::Substances) {
+            let water = WATER.map(|color| Spanned { value: color.to_owned(), span: Span::DEFAULT });
+            fill(slot, || OneOrMany::Many(water.to_vec()));
+        }
         // In 3D vorticity and pressure are shown by their size, and substances are smoke in daylight rather than a map.
         let default = match (show, self.d) {
             (Show::Pressure | Show::Vorticity, 2) => "diverging",

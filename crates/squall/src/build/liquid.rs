@@ -1,0 +1,79 @@
+//! Liquids from a setup.
+
+use squall_core::flow::Flow;
+use squall_core::force::{During, Uniform};
+use squall_core::model::liquid::{Blob, Liquid, PER_AXIS};
+use squall_core::particles::{Blend, Particle};
+use squall_core::poisson::{Problem, plan};
+use squall_core::{Grid, Layout, Shape};
+
+use super::effects::Noises;
+use super::smoke::{boundary, obstacles};
+use super::{BASE_BYTES, BuildError, Estimate, animate, force, grid, picture_bytes, real_vector, shape};
+use crate::setup::{self, Setup, Transfer};
+
+/// Builds a liquid. A setup of this model always says what it does.
+pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
+    let Some(liquid) = &setup.liquid else { unreachable!("a setup of the model liquid") };
+    let grid = grid::<D>(&setup.grid);
+    let noises = Noises::shared(setup, &grid);
+    let mut sim = Liquid::new(grid, super::options(setup))?;
+    sim.blend = match liquid.transfer {
+        Transfer::Apic => Blend::Apic,
+        Transfer::Flip => Blend::Flip(liquid.flip as f32),
+    };
+    sim.keeps_volume = liquid.keep_volume;
+    let gravity = liquid.gravity.clone();
+    sim.flow.forces.push(animate::force(animate::moves(&gravity), Uniform([0.0; D]), move |force, t| {
+        force.0 = real_vector(&setup::curve::at(&gravity, t));
+    }));
+    for (i, f) in setup.forces.iter().enumerate() {
+        let effect = force(setup, &grid, i, &f.kind, &noises);
+        sim.flow.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
+    }
+    sim.flow.set_obstacles(obstacles(setup, &grid)?, boundary(setup))?;
+    let mut blobs: Vec<_> = setup.blobs.iter().collect();
+    blobs.sort_by(|a, b| a.time.total_cmp(&b.time));
+    for blob in blobs {
+        let shape = shape::still::<D>(&blob.shape, grid.min_spacing())?;
+        sim.blobs.push(Blob { time: blob.time, shape, velocity: real_vector(&blob.velocity) });
+    }
+    Ok(sim)
+}
+
+/// What a liquid will take: as much of it as all blobs together.
+pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
+    let grid = grid::<D>(&setup.grid);
+    let solids = setup.objects.iter().any(|o| o.solid);
+    let plan = plan(Problem::of(&grid).with_solids(solids).with_surface(true));
+    let around_solids = if solids { 2 * D + 3 } else { 0 };
+    // Distance, density and what is to be moved; five for extrapolation; four vectors; windows of the particles.
+    let own = 3 + 5 + 4 * D + 3;
+    let fields = Flow::<D>::fields_needed(&super::options(setup), 1) + around_solids + own;
+    let cells = setup.cell_count() as f64;
+    let filled = setup.blobs.iter().map(|blob| part_inside::<D>(&grid, blob)).sum::<f64>().min(1.0);
+    let particles = cells * filled * PER_AXIS.pow(D as u32) as f64;
+    // Lists grow by doubling.
+    let bytes = ((fields as u64).saturating_mul(Layout::<D>::bytes(grid.cells)))
+        .saturating_add(plan.bytes)
+        .saturating_add((1.4 * particles * size_of::<Particle<D>>() as f64) as u64)
+        .saturating_add(picture_bytes(setup))
+        .saturating_add(BASE_BYTES);
+    Estimate { bytes, fields, solver: plan.how(), why: plan.reason.to_owned() }
+}
+
+/// About how much of the box a blob fills: by points of a lattice.
+fn part_inside<const D: usize>(grid: &Grid<D>, blob: &setup::Blob) -> f64 {
+    const POINTS: usize = 24;
+    let Ok(shape) = shape::still::<D>(&blob.shape, grid.min_spacing()) else { return 1.0 };
+    let inside = |mut i: usize| {
+        let x = std::array::from_fn(|a| {
+            let k = i % POINTS;
+            i /= POINTS;
+            grid.origin[a] + (k as f64 + 0.5) / POINTS as f64 * grid.cells[a] as f64 * grid.spacing[a]
+        });
+        shape.distance(x, blob.time) < 0.0
+    };
+    let points = POINTS.pow(D as u32);
+    (0..points).filter(|&i| inside(i)).count() as f64 / points as f64
+}
