@@ -224,9 +224,11 @@ fn source<const D: usize>(layout: &Layout<D>, number: usize, code: u8, periodic:
     let mut cell = tile.first;
     let mut rest = code;
     for a in 0..D {
-        if rest % 3 != 1 {
-            // Who went up comes from below.
-            cell[a] = neighbour(layout, &tile, a, rest % 3 == 0, periodic[a])?;
+        match rest % 3 {
+            // Who went down comes from above.
+            0 => cell[a] = neighbour(layout, &tile, a, true, periodic[a])?,
+            2 => cell[a] = neighbour(layout, &tile, a, false, periodic[a])?,
+            _ => {}
         }
         rest /= 3;
     }
