@@ -7,6 +7,9 @@ use crate::layout::{Bounds, HALO, Layout, Row, SLACK, tile_width};
 use crate::rows;
 use crate::threads::prelude::*;
 
+/// A liquid that leaves a wall at a speed `u` is not held back by a pressure (over density) of less than this times `u^2`.
+const PRESSES: Real = 0.25;
+
 impl<const D: usize> Grid<D> {
     /// What the pressure does: flat at walls and where the flow across the face is given, zero where the side is open.
     pub fn pressure_ends(&self) -> [Ends; D] {
@@ -222,6 +225,40 @@ impl<const D: usize> Field<D> {
             if let End::Value(b) = end {
                 self.set_slab(a, i, b);
             }
+        }
+    }
+
+    /// Takes the faces on both ends of its own axis from another field of the same kind.
+    pub(crate) fn copy_end_faces(&mut self, other: &Field<D>) {
+        let At::Face(a) = self.at() else { return };
+        let Some([lo, hi]) = self.ends()[a].pair() else { return };
+        self.ghosts_filled = false;
+        for (i, end) in [(0, lo), (self.layout().end(a), hi)] {
+            if !matches!(end, End::Outside(_)) {
+                self.change_slab(a, i, |face, at, _| *face = other.data[at]);
+            }
+        }
+    }
+
+    /// [`Field::set_end_faces`] for a liquid, which lets go of walls: where the pressure `p` in the cell beside is negative, or small for how fast
+    /// the liquid leaves, the wall would have to draw, and its face moves like the next one.
+    pub(crate) fn set_end_faces_that_press(&mut self, p: &Field<D>) {
+        let At::Face(a) = self.at() else { return };
+        let Some([lo, hi]) = self.ends()[a].pair() else { return };
+        (self.ghosts_filled, self.x_filled) = (false, None);
+        let layout = self.layout().clone();
+        let n = layout.end(a);
+        for (end, face, next, inwards) in [(lo, 0, 1, 1.0), (hi, n, n - 1, -1.0)] {
+            let End::Value(b) = end else { continue };
+            slab_pairs(&layout, a, face, next, |face, next, run| {
+                for k in 0..run {
+                    // The cell between the two is stored where the lower one is.
+                    let away = self.data[next + k];
+                    let leaves = inwards * (away - b);
+                    let drawn = p.data[face.min(next) + k] < PRESSES * leaves * leaves;
+                    self.data[face + k] = if drawn && leaves > 0.0 { away } else { b };
+                }
+            });
         }
     }
 

@@ -86,6 +86,8 @@ pub struct Projection<'a, const D: usize> {
     pub swelling: Option<&'a Field<D>>,
     /// The surface of a liquid: only its cells are made free of divergence. The solver has to know of it.
     pub surface: Option<FreeSurface<'a, D>>,
+    /// The last pressure of a liquid, which lets go of walls that would have to draw.
+    pub(crate) lets_go: Option<&'a Field<D>>,
     /// The instruction set to use.
     pub isa: Isa,
     /// What is outside of an unbounded grid.
@@ -125,6 +127,7 @@ impl<'a, const D: usize> Projection<'a, D> {
             pushed: None,
             swelling: None,
             surface: None,
+            lets_go: None,
             isa: Isa::best(),
             outside: None,
         }
@@ -174,7 +177,11 @@ impl<'a, const D: usize> Projection<'a, D> {
     ) -> Projected {
         let Projection { grid, solver, refine_above, solids, swelling, outside, surface, .. } = self;
         let surface = *surface;
-        u.iter_mut().for_each(|u| u.set_end_faces());
+        let lets_go = self.lets_go;
+        u.iter_mut().for_each(|u| match lets_go {
+            Some(p) => u.set_end_faces_that_press(p),
+            None => u.set_end_faces(),
+        });
         if let Some(solids) = solids {
             solids.prepare(grid, u, self.pushed);
         }

@@ -129,6 +129,7 @@ pub const TEMPLATES: &[Template] = templates! {
     "fire": "flames in 3D that glow",
     "obstacle": "smoke in 3D around objects that stand or move",
     "morph": "smoke that forms words, pictures or shapes",
+    "water": "water in 2D, with a drop that falls and a ball that moves",
     "ink": "ink in 2D, stirred, dark on white",
     "loop": "smoke whose last frame leads into its first, for flipbooks",
     "tile": "fog that tiles in both directions and loops",

@@ -43,7 +43,7 @@ fn there_is_a_manual_page_and_a_list_of_templates() {
     folder.ok(&["man", "--out", "pages"]);
     assert!(folder.path().join("pages/squall-run.1").exists());
     let list = folder.ok(&["new", "--list"]).stdout;
-    for template in ["3d", "fire", "morph", "tile", "loop", "obstacle"] {
+    for template in ["3d", "fire", "morph", "tile", "loop", "obstacle", "water"] {
         assert!(list.contains(template), "{list}");
         folder.ok(&["new", template, "--template", template, "-q"]);
         folder.ok(&["check", &format!("{template}.toml"), "-q"]);

@@ -45,7 +45,10 @@ impl<const D: usize> Flow<D> {
         }
         self.calm_the_outside();
         for u in &mut self.velocity {
-            u.set_end_faces();
+            match self.has_surface {
+                true => u.set_end_faces_that_press(&self.pressure),
+                false => u.set_end_faces(),
+            }
             u.slow_what_enters(&self.grid, dt);
         }
         self.books.momentum_after(&self.velocity);

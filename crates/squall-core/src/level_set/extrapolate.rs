@@ -31,12 +31,13 @@ impl<const D: usize> Extrapolation<D> {
     /// Continues `u` from the faces of liquid cells (`phi < 0`) that are open by so many layers; it is zero further away. Needs the ghosts of
     /// `phi`, leaves those of `u` filled.
     ///
-    /// Faces that particles have `told` what they were before, zero where none has, keep that and take the change of the faces beside: the
+    /// Faces that particles have `told` what they were before, zero where none has (with the pressure, for walls that the liquid lets
+    /// go of), keep that and take the change of the faces beside: the
     /// velocity of a particle at the surface is then not mixed with that of others.
     pub fn apply(
         &mut self,
         u: &mut VectorField<D>,
-        told: Option<&VectorField<D>>,
+        told: Option<(&VectorField<D>, &Field<D>)>,
         phi: &Field<D>,
         open: Option<&VectorField<D>>,
         layers: usize,
@@ -55,7 +56,7 @@ impl<const D: usize> Extrapolation<D> {
                     known[x] = Real::from(wet && open.is_none_or(|open| open[x] > 0.0));
                 }
             });
-            if let Some(told) = told.map(|told| &told[a]) {
+            if let Some(told) = told.map(|(told, _)| &told[a]) {
                 let (now, there) = (&*u, &*known);
                 rows::for_each([&mut *change, &mut *changed], |row, [change, changed]| {
                     changed.copy_from_slice(there.row(row));
@@ -82,18 +83,17 @@ impl<const D: usize> Extrapolation<D> {
             }
             let known = &*known;
             u.par_rows(|row, u| u.iter_mut().zip(known.row(row)).for_each(|(u, known)| *u *= known));
-            // What was not projected knows nothing of the last faces of open sides.
-            if told.is_some() {
-                u.set_end_faces()
-            } else {
-                u.finish_end_faces()
-            };
+            match told {
+                Some((_, p)) => u.set_end_faces_that_press(p),
+                // What was not projected knows nothing of the last faces of open sides.
+                None => u.finish_end_faces(),
+            }
             u.fill_halo();
         }
     }
 
     /// Continues `u` from the faces that particles have told something, those with a weight, by so many layers. Leaves ghosts filled.
-    pub fn from_told(&mut self, u: &mut VectorField<D>, weight: &VectorField<D>, layers: usize) {
+    pub fn from_told(&mut self, u: &mut VectorField<D>, weight: &VectorField<D>, p: &Field<D>, layers: usize) {
         let Self { known, next, .. } = self;
         for (a, (u, weight)) in u.iter_mut().zip(weight).enumerate() {
             for field in [&mut *known].into_iter().chain(next.iter_mut()) {
@@ -105,7 +105,7 @@ impl<const D: usize> Extrapolation<D> {
             for _ in 0..layers {
                 layer(u, known, next);
             }
-            u.set_end_faces();
+            u.set_end_faces_that_press(p);
             u.fill_halo();
         }
     }

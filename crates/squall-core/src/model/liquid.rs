@@ -252,6 +252,7 @@ impl<const D: usize> Liquid<D> {
                 }
             });
             v.finish_end_faces();
+            v.copy_end_faces(u);
             v.fill_halo();
         }
         for (last, u) in self.last.iter_mut().zip(&flow.velocity) {
@@ -315,10 +316,10 @@ impl<const D: usize> Liquid<D> {
     /// Velocities of particles to faces.
     fn gather_momentum(&mut self) -> Result<(), OutOfMemory> {
         let timer = self.flow.timings.start();
-        let Flow { velocity, before, .. } = &mut self.flow;
+        let Flow { velocity, before, pressure, .. } = &mut self.flow;
         self.particles.to_faces(&mut self.scatter, velocity, before)?;
         // Cells beside particles are liquid, too: their other faces have heard of none.
-        self.extrapolation.from_told(velocity, before, 2);
+        self.extrapolation.from_told(velocity, before, pressure, 2);
         for (u, before) in velocity.iter().zip(before) {
             before.copy_all(u);
         }
@@ -415,9 +416,9 @@ impl<const D: usize> Liquid<D> {
         let done = self.flow.project_liquid(surface);
         let timer = self.flow.timings.start();
         let layers = (cfl.ceil() as usize + 2).clamp(3, 12);
-        let Flow { velocity, before, obstacles, grid, .. } = &mut self.flow;
+        let Flow { velocity, before, pressure, obstacles, grid, .. } = &mut self.flow;
         let open = obstacles.as_ref().map(|o| o.solids.open());
-        self.extrapolation.apply(velocity, Some(before), &self.phi, open, layers);
+        self.extrapolation.apply(velocity, Some((before, pressure)), &self.phi, open, layers);
         if let Some(o) = obstacles {
             o.solids.constrain(grid, velocity);
         }
