@@ -172,6 +172,6 @@ fn advect_along<const D: usize>(
 }
 
 /// The largest speed along one axis, in cells per second.
-pub(super) fn fastest<const D: usize>(u: &VectorField<D>, grid: &Grid<D>) -> f64 {
+pub(crate) fn fastest<const D: usize>(u: &VectorField<D>, grid: &Grid<D>) -> f64 {
     (0..D).map(|a| max_abs_faces(&u[a]) as f64 / grid.spacing[a]).fold(0.0, f64::max)
 }

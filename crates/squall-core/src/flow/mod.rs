@@ -80,6 +80,7 @@ use crate::trace::Tracer;
 
 pub use act::{add_change, center};
 pub use advection::Moved;
+pub(crate) use advection::fastest;
 use books::Books;
 use follow::Following;
 use obstacles::Obstacles;

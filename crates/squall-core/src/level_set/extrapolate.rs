@@ -46,6 +46,8 @@ impl<const D: usize> Extrapolation<D> {
         for (a, u) in u.iter_mut().enumerate() {
             for field in [&mut *known, change, changed].into_iter().chain(next.iter_mut()) {
                 field.relabel(At::Face(a), field.ends());
+                // Last faces, too, which are never written: what another component left there would be taken for known.
+                field.fill(0.0);
             }
             known.par_rows(|row, known| {
                 let mut pad = Pad::default();
@@ -98,6 +100,7 @@ impl<const D: usize> Extrapolation<D> {
         for (a, (u, weight)) in u.iter_mut().zip(weight).enumerate() {
             for field in [&mut *known].into_iter().chain(next.iter_mut()) {
                 field.relabel(At::Face(a), field.ends());
+                field.fill(0.0);
             }
             known.par_rows(|row, known| {
                 known.iter_mut().zip(weight.row(row)).for_each(|(known, weight)| *known = Real::from(*weight > 0.0));

@@ -16,7 +16,7 @@
 use super::{MOST_PARTS, Model, in_parts};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
-use crate::flow::Flow;
+use crate::flow::{Flow, fastest};
 use crate::grid::{At, Axis, Grid, Side};
 use crate::ledger::Account;
 use crate::level_set::{self, Extrapolation};
@@ -423,7 +423,8 @@ impl<const D: usize> Liquid<D> {
             o.solids.constrain(grid, velocity);
         }
         let done = Projected { max_speed: fastest_component(velocity), ..done };
-        self.flow.fastest = done.max_speed / grid.spacing[0];
+        // As it is found again when a state is restored.
+        self.flow.fastest = fastest(velocity, grid);
         self.flow.timings.stop(Stage::Follow, timer);
         done
     }

@@ -53,10 +53,10 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let cells = setup.cell_count() as f64;
     let filled = setup.blobs.iter().map(|blob| part_inside::<D>(&grid, blob)).sum::<f64>().min(1.0);
     let particles = cells * filled * PER_AXIS.pow(D as u32) as f64;
-    // Lists grow by doubling.
+    // Lists grow by doubling, and a state is a copy of them.
     let bytes = ((fields as u64).saturating_mul(Layout::<D>::bytes(grid.cells)))
         .saturating_add(plan.bytes)
-        .saturating_add((1.4 * particles * size_of::<Particle<D>>() as f64) as u64)
+        .saturating_add((2.5 * particles * size_of::<Particle<D>>() as f64) as u64)
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
     Estimate { bytes, fields, solver: plan.how(), why: plan.reason.to_owned() }
