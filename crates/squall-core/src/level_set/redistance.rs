@@ -17,9 +17,10 @@ const LEAST: Real = 0.02;
 pub fn redistance_inside<const D: usize>(phi: &mut Field<D>, next: &mut Field<D>, h: Real) {
     let deepest = -(BAND as Real) * h;
     phi.par_rows(|_, phi| phi.iter_mut().filter(|phi| **phi < 0.0).for_each(|phi| *phi = deepest));
+    // Both are the same beyond their cells, too: which of them is saved depends on how often they are exchanged.
+    next.copy_all(phi);
     for _ in 0..BAND {
         phi.fill_halo();
-        next.relabel(phi.at(), phi.ends());
         let now = &*phi;
         rows::for_each([&mut *next], |row, [out]| {
             let here = now.row(row);
