@@ -77,6 +77,7 @@
 //! | [`solid`] | obstacles: open parts of faces, flow and smoke around them |
 //! | [`texture`] | coordinates that the flow carries, for patterns painted on it |
 //! | [`model`] | whole time steps |
+//! | [`surface`] | the surface of a liquid for files and pictures: fine distances, meshes |
 //! | [`snapshot`], [`replay`] | fields at one moment; flows that are recorded, mixed and put back |
 //! | [`parameter`] | what can be read and changed by name while a simulation runs |
 //! | [`cancel`] | stopping within a step |
@@ -109,6 +110,7 @@ pub mod shape;
 pub mod sim;
 pub mod snapshot;
 pub mod solid;
+pub mod surface;
 pub mod texture;
 mod threads;
 pub mod tiles;
