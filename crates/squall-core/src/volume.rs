@@ -1,51 +1,61 @@
-//! A three-dimensional field as files and pictures see it: blocks of values where there is something, nothing elsewhere.
+//! A field as files and pictures see it: blocks of values where there is something, nothing elsewhere.
 
 /// Cells along each side of a block.
 pub const BLOCK: usize = 8;
 
-/// Values per block.
+/// Values per block in 3D.
 pub const BLOCK_CELLS: usize = BLOCK * BLOCK * BLOCK;
 
-/// One number per cell, stored for some blocks of [`BLOCK`]³ cells; everywhere else it is `background`.
+/// One number per cell, stored for some blocks of [`BLOCK`] cells along each axis; everywhere else it is `background`.
 ///
 /// Cell `i` (any sign) covers `[origin + i spacing, origin + (i + 1) spacing]` along each axis.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Volume {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Volume<const D: usize = 3> {
     /// The lower corner of cell 0, in metres.
-    pub origin: [f64; 3],
+    pub origin: [f64; D],
     /// The side of a cell, in metres.
     pub spacing: f64,
     /// The value where no block is.
     pub background: f32,
     /// Which blocks there are: block `b` holds the cells from `8 b` to `8 b + 7` along each axis. In ascending order (x
     /// first), each once.
-    pub blocks: Vec<[i32; 3]>,
-    /// [`BLOCK_CELLS`] values for each block, in the order of `blocks`; within a block x is fastest, then y, then z.
+    pub blocks: Vec<[i32; D]>,
+    /// [`Volume::CELLS`] values for each block, in the order of `blocks`; within a block x is fastest, then y, then z.
     pub values: Vec<f32>,
 }
 
-impl Volume {
+impl<const D: usize> Default for Volume<D> {
+    fn default() -> Self {
+        Volume { origin: [0.0; D], spacing: 0.0, background: 0.0, blocks: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl<const D: usize> Volume<D> {
+    /// Values per block.
+    pub const CELLS: usize = BLOCK.pow(D as u32);
+
     /// The values of the `b`-th block.
     pub fn block(&self, b: usize) -> &[f32] {
-        &self.values[b * BLOCK_CELLS..][..BLOCK_CELLS]
+        &self.values[b * Self::CELLS..][..Self::CELLS]
     }
 
     /// The value of one cell. For tests and single look-ups.
-    pub fn get(&self, cell: [i32; 3]) -> f32 {
+    pub fn get(&self, cell: [i32; D]) -> f32 {
         let side = BLOCK as i32;
         let Ok(b) = self.blocks.binary_search(&cell.map(|i| i.div_euclid(side))) else { return self.background };
-        let [x, y, z] = cell.map(|i| i.rem_euclid(side) as usize);
-        self.block(b)[x + BLOCK * (y + BLOCK * z)]
+        self.block(b)[(0..D).rev().fold(0, |at, a| BLOCK * at + cell[a].rem_euclid(side) as usize)]
     }
 
     /// The cells that have stored values: the lowest, and the one behind the highest, along each axis. `None` if empty.
-    pub fn bounds(&self) -> Option<([i32; 3], [i32; 3])> {
+    pub fn bounds(&self) -> Option<([i32; D], [i32; D])> {
         let side = BLOCK as i32;
         let low = std::array::from_fn(|a| self.blocks.iter().map(|b| b[a]).min().unwrap_or(0) * side);
         let high = std::array::from_fn(|a| (self.blocks.iter().map(|b| b[a]).max().unwrap_or(0) + 1) * side);
         (!self.blocks.is_empty()).then_some((low, high))
     }
+}
 
+impl Volume {
     /// The volume of a dense box of `cells` whose cell 0 is at `origin`: x fastest. Blocks in which every value is
     /// `background` are left out.
     pub fn from_dense(origin: [f64; 3], spacing: f64, background: f32, cells: [usize; 3], values: &[f32]) -> Self {

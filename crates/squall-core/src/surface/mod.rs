@@ -1,4 +1,22 @@
 //! The surface of a liquid as others see it: a field of distances finer than the grid, and meshes.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `bins` | points found by where they are |
+//! | `distance` | distances around particles (Zhu & Bridson 2005), smoothed, cut off at walls |
+//! | `contour`, `outline` | the closed mesh where they are zero; in 2D closed lines |
+//! | `carried` | velocities and whatever particles carry, at vertices |
+
+mod bins;
+mod carried;
+mod contour;
+mod distance;
+mod outline;
+
+pub use carried::carried;
+pub use contour::contour;
+pub use distance::{FINEST, Fineness, Room, distances};
+pub use outline::outline;
 
 /// A mesh of triangles at one moment, for files and other programs.
 ///
@@ -22,4 +40,31 @@ pub struct SurfaceMesh {
 pub struct Outline {
     /// The corners of each; the last is joined to the first.
     pub loops: Vec<Vec<[f32; 2]>>,
+}
+
+impl SurfaceMesh {
+    /// Area in square metres, and the volume inside in cubic metres.
+    pub fn area_and_volume(&self) -> [f64; 2] {
+        let (mut area, mut volume) = (0.0, 0.0);
+        for triangle in &self.triangles {
+            let [p, q, r] = triangle.map(|v| self.positions[v as usize].map(f64::from));
+            let (u, v): ([f64; 3], [f64; 3]) =
+                (std::array::from_fn(|a| q[a] - p[a]), std::array::from_fn(|a| r[a] - p[a]));
+            let across = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+            area += 0.5 * across.iter().map(|x| x * x).sum::<f64>().sqrt();
+            volume += (0..3).map(|a| p[a] * across[a]).sum::<f64>() / 6.0;
+        }
+        [area, volume]
+    }
+}
+
+impl Outline {
+    /// The area inside, in square metres.
+    pub fn area(&self) -> f64 {
+        let cross = |p: [f32; 2], q: [f32; 2]| f64::from(p[0]) * f64::from(q[1]) - f64::from(q[0]) * f64::from(p[1]);
+        let of = |corners: &Vec<[f32; 2]>| -> f64 {
+            (0..corners.len()).map(|i| cross(corners[i], corners[(i + 1) % corners.len()])).sum()
+        };
+        0.5 * self.loops.iter().map(of).sum::<f64>()
+    }
 }

@@ -2,6 +2,7 @@
 
 mod moving;
 mod resting;
+mod surface;
 
 use squall_core::force::Uniform;
 use squall_core::model::Model;

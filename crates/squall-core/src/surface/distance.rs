@@ -1,0 +1,365 @@
+//! Distances to the surface of a liquid from its particles, on cells finer than the grid.
+//!
+//! The averaged kernels of Zhu & Bridson 2005: with `k(s) = (1 - s^2)^3` around a point `x`, of radius `R`,
+//!
+//! ```text
+//! w = sum_p k(|x_p - x| / R),   m = sum_p k (x_p - x) / w,   v = sum_p k |x_p - x|^2 / w - |m|^2
+//! phi = d(|m|) + e(v)
+//! ```
+//!
+//! `d` is the distance at which `m` has this length over the flat surface of a liquid that fills half of space: flat surfaces lie where they
+//! should, and a single particle is a ball of about its own volume (0.25 R). Between two surfaces that come close `m` vanishes as it
+//! does inside, but the spread `v` is larger than in the liquid: there `e` keeps them apart.
+//!
+//! Particles are mirrored at walls and the liquid is cut off there: it ends in flat faces.
+
+use super::bins::Bins;
+use crate::sample::{Isa, Kernel};
+use crate::threads::prelude::*;
+use crate::volume::{BLOCK, Volume};
+use std::collections::HashMap;
+
+/// The radius of kernels, in cells of the grid.
+const REACH: f64 = 1.5;
+
+/// Where the liquid was simulated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Room<const D: usize> {
+    /// The lower corner of the grid, in metres.
+    pub origin: [f64; D],
+    /// The side of its cells, in metres.
+    pub cell: f64,
+    /// Walls across each axis, below and above, in metres.
+    pub walls: [[Option<f64>; 2]; D],
+}
+
+/// How fine a surface is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fineness {
+    /// Cells of the surface along each side of a cell of the grid, from 1 to 4.
+    pub refine: usize,
+    /// How often it is smoothed. Small bumps vanish, and the volume stays (Taubin 1995).
+    pub smoothing: usize,
+}
+
+impl Default for Fineness {
+    fn default() -> Self {
+        Fineness { refine: 2, smoothing: 2 }
+    }
+}
+
+/// The largest [`Fineness::refine`]: kernels reach no further than to the block beside.
+pub const FINEST: usize = 4;
+
+/// Signed distances in metres around particles at `places` in metres, negative inside; right near the surface, and no more than
+/// 0.75 cells of the grid on both sides. All blocks near the surface and within are stored; outside is what is left.
+pub fn distances<const D: usize>(places: &[[f32; D]], room: &Room<D>, fineness: Fineness) -> Volume<D> {
+    let refine = fineness.refine.clamp(1, FINEST);
+    let bins = Bins::new(&mirrored(places, room));
+    let spacing = room.cell / refine as f64;
+    let kernel = KernelSize::new::<D>(refine);
+    let background = BAND * kernel.reach * spacing as f32;
+    let blocks = blocks_near(&bins, room, refine);
+    let mut volume = Volume {
+        origin: room.origin,
+        spacing,
+        background,
+        values: vec![background; blocks.len() * Volume::<D>::CELLS],
+        blocks,
+    };
+    let (blocks, isa) = (&volume.blocks, Isa::best());
+    volume.values.par_chunks_mut(Volume::<D>::CELLS).enumerate().for_each_init(Vec::new, |sums, (b, values)| {
+        isa.run(Around { bins: &bins, block: blocks[b], kernel, refine, spacing: spacing as f32, sums, values });
+    });
+    smooth(&mut volume, fineness.smoothing, (MOST_SMOOTHED * room.cell) as f32);
+    cut_off(&mut volume, room);
+    volume
+}
+
+/// Places in cells of the grid, and those near a wall behind it again.
+fn mirrored<const D: usize>(places: &[[f32; D]], room: &Room<D>) -> Vec<[f64; D]> {
+    let per_cell = 1.0 / room.cell;
+    let mut all: Vec<[f64; D]> =
+        places.iter().map(|p| std::array::from_fn(|a| (f64::from(p[a]) - room.origin[a]) * per_cell)).collect();
+    for a in 0..D {
+        for (wall, side) in room.walls[a].into_iter().zip([1.0, -1.0]) {
+            let Some(wall) = wall.map(|x| (x - room.origin[a]) * per_cell) else { continue };
+            for i in 0..all.len() {
+                let away = side * (all[i][a] - wall);
+                if (0.0..REACH).contains(&away) {
+                    let mut image = all[i];
+                    image[a] = wall - side * away;
+                    all.push(image);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// All blocks that a kernel or its next cell reaches, in ascending order; none that lie behind a wall.
+fn blocks_near<const D: usize>(bins: &Bins<D>, room: &Room<D>, refine: usize) -> Vec<[i32; D]> {
+    let side = BLOCK as f64;
+    let reach = REACH + 1.0 / refine as f64;
+    let per_block = refine as f64 / side;
+    let mut found = std::collections::HashSet::new();
+    bins.for_each_occupied(|cell| {
+        let low: [i32; D] = std::array::from_fn(|a| ((f64::from(cell[a]) - reach) * per_block).floor() as i32);
+        let high: [i32; D] = std::array::from_fn(|a| ((f64::from(cell[a]) + 1.0 + reach) * per_block).floor() as i32);
+        let spans: [i32; D] = std::array::from_fn(|a| high[a] - low[a] + 1);
+        for mut n in 0..spans.iter().product::<i32>() {
+            found.insert(std::array::from_fn(|a| {
+                let i = n % spans[a];
+                n /= spans[a];
+                low[a] + i
+            }));
+        }
+    });
+    let fine = room.cell / refine as f64;
+    let within = |b: &[i32; D]| {
+        (0..D).all(|a| {
+            let [low, high] = room.walls[a].map(|wall| wall.map(|x| (x - room.origin[a]) / fine));
+            let begin = f64::from(b[a]) * side;
+            low.is_none_or(|x| begin + side > x - 1.5) && high.is_none_or(|x| begin < x + 1.5)
+        })
+    };
+    let mut blocks: Vec<[i32; D]> = found.into_iter().filter(within).collect();
+    blocks.sort_unstable();
+    blocks
+}
+
+/// How far on both sides of the surface distances go, in radii of kernels: further inside `m` says little.
+const BAND: f32 = 0.5;
+
+/// Entries of the table of distances.
+const ENTRIES: usize = 64;
+
+/// What is known of kernels.
+#[derive(Clone, Copy)]
+struct KernelSize {
+    /// The radius, in fine cells.
+    reach: f32,
+    /// The spread in the middle of a liquid, in radii squared.
+    spread: f32,
+    /// Distances for lengths of `m` from 0 to 1, both in radii.
+    distances: [f32; ENTRIES + 1],
+}
+
+impl KernelSize {
+    fn new<const D: usize>(refine: usize) -> Self {
+        // Across a plane at height z the kernel sums up to (1 - z^2)^e. Over a liquid at distance d, up to the same factor:
+        // w = integral of that from d to 1, w |m| = (1 - d^2)^(e + 1) / (2 e + 2).
+        let (e, spread) = if D == 2 { (3.5, 0.2) } else { (4.0, 3.0 / 11.0) };
+        let steps = 2000u32;
+        let mut curve = Vec::with_capacity(steps as usize);
+        let mut w = 0.0;
+        for i in (0..steps).rev() {
+            let d = -1.0 + 2.0 * (f64::from(i) + 0.5) / f64::from(steps);
+            w += (1.0 - d * d).powf(e) * 2.0 / f64::from(steps);
+            curve.push(((1.0 - d * d).powf(e + 1.0) / (2.0 * e + 2.0) / w, d));
+        }
+        // From the depth up: the first steps of the sum are rough.
+        let distance = |m: f64| curve.iter().rev().find(|(length, _)| *length >= m).map_or(1.0, |&(_, d)| d) as f32;
+        let distances = std::array::from_fn(|i| distance(i as f64 / ENTRIES as f64).clamp(-BAND, BAND));
+        KernelSize { reach: (REACH * refine as f64) as f32, spread, distances }
+    }
+
+    /// The distance in fine cells, at most [`BAND`] radii, for the square of `m` and the spread in fine cells squared.
+    #[inline(always)]
+    fn distance(&self, square: f32, spread: f32) -> f32 {
+        let place = (square.sqrt() / self.reach * ENTRIES as f32).min(ENTRIES as f32 - 1e-3);
+        let (i, way) = (place as usize, place.fract());
+        let d = self.distances[i] + way * (self.distances[i + 1] - self.distances[i]);
+        let beyond = spread / (self.reach * self.reach * self.spread) - 1.12;
+        // As far outside as inside: else smoothing would move the surface.
+        self.reach * (d + BAND * (3.0 * beyond).clamp(0.0, 1.5)).min(BAND)
+    }
+}
+
+/// The sums of a row of cells: weights, three ways, squares.
+type Sums = [[f32; BLOCK]; 5];
+
+/// The distances of a block.
+struct Around<'a, const D: usize> {
+    bins: &'a Bins<D>,
+    block: [i32; D],
+    kernel: KernelSize,
+    refine: usize,
+    spacing: f32,
+    sums: &'a mut Vec<Sums>,
+    values: &'a mut [f32],
+}
+
+impl<const D: usize> Kernel for Around<'_, D> {
+    #[inline(always)]
+    fn run(self) {
+        let Around { bins, block, kernel, refine, spacing, sums, values } = self;
+        let (side, refined) = (BLOCK as f64, refine as f64);
+        let low: [i32; D] = std::array::from_fn(|a| (f64::from(block[a]) * side / refined - REACH).floor() as i32);
+        let high: [i32; D] =
+            std::array::from_fn(|a| ((f64::from(block[a]) + 1.0) * side / refined + REACH).floor() as i32);
+        if bins.all_occupied(low, high) {
+            values.fill(-BAND * kernel.reach * spacing);
+            return;
+        }
+        sums.clear();
+        sums.resize(BLOCK.pow(D as u32 - 1), [[0.0; BLOCK]; 5]);
+        let first = block.map(|b| f64::from(b) * side);
+        let reach = kernel.reach;
+        let inverse = 1.0 / (reach * reach);
+        bins.near(low, high, |_, places| {
+            for p in places {
+                // From the centre of the first cell.
+                let q: [f32; D] = std::array::from_fn(|a| (p[a] * refined - first[a] - 0.5) as f32);
+                let range = |a: usize| {
+                    let from = (q[a] - reach).ceil().max(0.0) as usize;
+                    let to = (q[a] + reach).floor().min(BLOCK as f32 - 1.0);
+                    from..(to + 1.0).max(0.0) as usize
+                };
+                if range(0).is_empty() {
+                    continue;
+                }
+                let layers = if D == 3 { range(D - 1) } else { 0..1 };
+                for z in layers {
+                    let dz = if D == 3 { q[D - 1] - z as f32 } else { 0.0 };
+                    for y in range(1) {
+                        let dy = q[1] - y as f32;
+                        let across = dy * dy + dz * dz;
+                        let [w, x_sum, y_sum, z_sum, squares] = &mut sums[y + BLOCK * z];
+                        for x in 0..BLOCK {
+                            let dx = q[0] - x as f32;
+                            let square = dx * dx + across;
+                            let t = (1.0 - square * inverse).max(0.0);
+                            let k = t * t * t;
+                            w[x] += k;
+                            x_sum[x] += k * dx;
+                            y_sum[x] += k * dy;
+                            z_sum[x] += k * dz;
+                            squares[x] += k * square;
+                        }
+                    }
+                }
+            }
+        });
+        for (values, [w, x_sum, y_sum, z_sum, squares]) in values.chunks_exact_mut(BLOCK).zip(sums.iter()) {
+            for x in 0..BLOCK {
+                if w[x] <= 1e-9 {
+                    continue; // no particle in reach: it is the background
+                }
+                let per = 1.0 / w[x];
+                let mean = (x_sum[x] * x_sum[x] + y_sum[x] * y_sum[x] + z_sum[x] * z_sum[x]) * per * per;
+                values[x] = spacing * kernel.distance(mean, squares[x] * per - mean);
+            }
+        }
+    }
+}
+
+/// Blocks of a volume by their places.
+pub(super) struct Places<const D: usize>(HashMap<[i32; D], u32>);
+
+impl<const D: usize> Places<D> {
+    pub fn new(volume: &Volume<D>) -> Self {
+        Places(volume.blocks.iter().enumerate().map(|(slot, &b)| (b, slot as u32)).collect())
+    }
+
+    /// Which block lies at a place.
+    pub fn slot(&self, block: [i32; D]) -> Option<usize> {
+        self.0.get(&block).map(|&slot| slot as usize)
+    }
+
+    /// Copies a block with `before` cells below and `after` cells above it along each axis, x fastest.
+    pub fn window(&self, volume: &Volume<D>, block: [i32; D], before: usize, after: usize, out: &mut Vec<f32>) {
+        let side = BLOCK as i32;
+        let size = BLOCK + before + after;
+        out.clear();
+        out.resize(size.pow(D as u32), volume.background);
+        for mut n in 0..3usize.pow(D as u32) {
+            // The part of the block beside, and where it goes to.
+            let (mut beside, mut from, mut to, mut len) = (block, [0; D], [0; D], [0; D]);
+            for a in 0..D {
+                (from[a], to[a], len[a]) = match n % 3 {
+                    0 => (BLOCK - before, 0, before),
+                    1 => (0, before, BLOCK),
+                    _ => (0, before + BLOCK, after),
+                };
+                beside[a] += n as i32 % 3 - 1;
+                n /= 3;
+            }
+            let Some(slot) = self.slot(beside).filter(|_| len.iter().all(|&n| n > 0)) else { continue };
+            let values = volume.block(slot);
+            for mut r in 0..len[1..].iter().product::<usize>() {
+                let (mut source, mut target) = (from[0], to[0]);
+                let (mut stride, mut wide) = (side as usize, size);
+                for a in 1..D {
+                    let i = r % len[a];
+                    r /= len[a];
+                    source += (from[a] + i) * stride;
+                    target += (to[a] + i) * wide;
+                    stride *= BLOCK;
+                    wide *= size;
+                }
+                out[target..target + len[0]].copy_from_slice(&values[source..source + len[0]]);
+            }
+        }
+    }
+}
+
+/// How far smoothing moves a surface at most, in cells of the grid: bumps are smaller, and drops must not vanish.
+const MOST_SMOOTHED: f64 = 0.06;
+
+/// Moves values towards the mean of those beside them and back by a little more than they would shrink (Taubin 1995), no further than `most`.
+fn smooth<const D: usize>(volume: &mut Volume<D>, times: usize, most: f32) {
+    if times == 0 || volume.blocks.is_empty() {
+        return;
+    }
+    let places = Places::new(volume);
+    let mut next = volume.values.clone();
+    let first = volume.values.clone();
+    for part in [0.5, -0.526].repeat(times) {
+        let now = &*volume;
+        next.par_chunks_mut(Volume::<D>::CELLS).enumerate().for_each_init(Vec::new, |window, (b, out)| {
+            let values = now.block(b);
+            if values.iter().all(|v| *v == values[0]) {
+                return out.copy_from_slice(values);
+            }
+            places.window(now, now.blocks[b], 1, 1, window);
+            let size = BLOCK + 2;
+            let strides: [usize; D] = std::array::from_fn(|a| size.pow(a as u32));
+            let corner: usize = strides.iter().sum();
+            for (r, out) in out.chunks_exact_mut(BLOCK).enumerate() {
+                let at = corner + (1..D).map(|a| r / BLOCK.pow(a as u32 - 1) % BLOCK * strides[a]).sum::<usize>();
+                for (x, out) in out.iter_mut().enumerate() {
+                    let here = window[at + x];
+                    let beside: f32 = strides.iter().map(|s| window[at + x + s] + window[at + x - s]).sum();
+                    *out = here + part * (beside / (2 * D) as f32 - here);
+                }
+            }
+        });
+        std::mem::swap(&mut volume.values, &mut next);
+    }
+    for (value, first) in volume.values.iter_mut().zip(first) {
+        *value = value.clamp(first - most, first + most);
+    }
+}
+
+/// Ends the liquid at walls.
+fn cut_off<const D: usize>(volume: &mut Volume<D>, room: &Room<D>) {
+    let (spacing, origin, background) = (volume.spacing, volume.origin, volume.background);
+    let blocks = &volume.blocks;
+    volume.values.par_chunks_mut(Volume::<D>::CELLS).enumerate().for_each(|(b, values)| {
+        for a in 0..D {
+            for (wall, side) in room.walls[a].into_iter().zip([1.0, -1.0]) {
+                let Some(wall) = wall else { continue };
+                let beyond: [f32; BLOCK] = std::array::from_fn(|i| {
+                    let x = origin[a] + (f64::from(blocks[b][a]) * BLOCK as f64 + i as f64 + 0.5) * spacing;
+                    ((side * (wall - x)) as f32).clamp(-background, background)
+                });
+                if beyond.iter().all(|d| *d <= -background) {
+                    continue;
+                }
+                let stride = BLOCK.pow(a as u32);
+                values.iter_mut().enumerate().for_each(|(i, v)| *v = v.max(beyond[i / stride % BLOCK]));
+            }
+        }
+    });
+}
