@@ -15,6 +15,7 @@ mod seed;
 mod transfer;
 
 pub(crate) use patch::Patch;
+pub(crate) use seed::jitter;
 pub use transfer::Blend;
 
 use crate::Real;
@@ -135,13 +136,6 @@ impl<const D: usize> Particles<D> {
             }
         });
         self.leaving.iter().flatten().filter(|(way, _)| way.is_none()).count()
-    }
-
-    /// Removes those that are not wanted; returns how many.
-    pub fn retain(&mut self, wanted: impl Fn(usize, &Particle<D>) -> bool + Sync + Send) -> usize {
-        let before = self.len();
-        self.tiles.par_iter_mut().enumerate().for_each(|(number, list)| list.retain(|p| wanted(number, p)));
-        before - self.len()
     }
 
     /// Kinetic energy and momentum, if each has this mass.

@@ -31,7 +31,7 @@ pub mod mesh;
 pub mod motion;
 pub mod polygon;
 pub mod primitives;
-mod vector;
+pub(crate) mod vector;
 
 pub use baked::{BakeError, Baked};
 pub use combinations::{Difference, Intersection, Inverse, Offset, Shell, Union};

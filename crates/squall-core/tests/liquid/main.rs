@@ -2,6 +2,7 @@
 
 mod moving;
 mod resting;
+mod sources;
 mod surface;
 
 use squall_core::force::Uniform;

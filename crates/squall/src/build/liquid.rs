@@ -2,10 +2,12 @@
 
 use squall_core::flow::Flow;
 use squall_core::force::{During, Uniform};
-use squall_core::model::liquid::{Blob, Liquid, PER_AXIS};
+use squall_core::model::liquid::{Blob, Liquid, Opening, PER_AXIS, Spout, Zone};
 use squall_core::particles::{Blend, Particle};
 use squall_core::poisson::{Problem, plan};
+use squall_core::shape::Motion;
 use squall_core::{Grid, Layout, Shape};
+use std::sync::Arc;
 
 use super::effects::Noises;
 use super::smoke::{boundary, obstacles};
@@ -31,20 +33,69 @@ pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
         let effect = force(setup, &grid, i, &f.kind, &noises);
         sim.flow.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
     }
-    sim.flow.set_obstacles(obstacles(setup, &grid)?, boundary(setup))?;
-    let mut blobs: Vec<_> = setup.blobs.iter().collect();
-    blobs.sort_by(|a, b| a.time.total_cmp(&b.time));
-    for blob in blobs {
+    sim.spouts = setup.spouts.iter().map(|s| Arc::new(spout::<D>(setup, s))).collect();
+    // As deep as the grid can see.
+    let nozzles = sim.spouts.iter().map(|spout| spout.nozzle(2.0 * grid.min_spacing()));
+    let solids = obstacles(setup, &grid)?.into_iter().chain(nozzles).collect();
+    sim.flow.set_obstacles(solids, boundary(setup))?;
+    for blob in &setup.blobs {
         let shape = shape::still::<D>(&blob.shape, grid.min_spacing())?;
-        sim.blobs.push(Blob { time: blob.time, shape, velocity: real_vector(&blob.velocity) });
+        let velocity = real_vector(&blob.velocity);
+        sim.blobs.push(Blob { every: blob.every, to: blob.to, ..Blob::at(blob.time, shape, velocity) });
+    }
+    for source in &setup.sources {
+        sim.zones.push(zone(setup, source, &grid)?);
     }
     Ok(sim)
+}
+
+/// The motion of something that may be a part of an object, one after the other.
+fn motions<const D: usize>(setup: &Setup, own: &setup::Motion, follow: Option<usize>) -> Vec<Motion<D>> {
+    let object = follow.map(|object| &setup.objects[object].motion);
+    [Some(own), object].into_iter().flatten().filter(|m| !m.is_rest()).map(shape::rigid).collect()
+}
+
+fn spout<const D: usize>(setup: &Setup, s: &setup::Spout) -> Spout<D> {
+    let vector = |v: &[f64]| -> [f64; D] { std::array::from_fn(|a| v[a]) };
+    let opening = match &s.opening {
+        setup::Opening::Disc(radius) => Opening::Disc(*radius),
+        setup::Opening::Rectangle(sides, side) => Opening::Rectangle(sides.map(|v| 0.5 * v), vector(side)),
+    };
+    let (active, every, speed) = (s.active, s.every, s.speed.clone());
+    let speed = Arc::new(move |t: f64| if setup::is_on(active, every, t) { speed.at(t).max(0.0) } else { 0.0 });
+    let mut spout = Spout::new(vector(&s.center), vector(&s.direction), opening, speed);
+    spout.steady = s.speed.is_constant() && active.from == 0.0 && active.to == f64::INFINITY;
+    spout.motions = motions(setup, &s.motion, s.follow);
+    spout
+}
+
+fn zone<const D: usize>(setup: &Setup, s: &setup::Source, grid: &Grid<D>) -> Result<Zone<D>, BuildError> {
+    let mut shape = shape::moving::<D>(&s.shape, &s.motion, grid.min_spacing())?;
+    if let Some(object) = s.follow {
+        shape = shape::moved(shape, &setup.objects[object].motion);
+    }
+    let (active, every) = (s.active, s.every);
+    let speed = s.velocity.iter().flatten().map(|v| v.largest_abs(setup.time.duration())).fold(0.0, f64::max);
+    let velocity = s.velocity.clone().map(|curves| -> Box<dyn Fn(f64) -> [f32; D] + Send + Sync> {
+        Box::new(move |t| real_vector(&setup::curve::at(&curves, t)))
+    });
+    // What is filled and has no velocity of its own is at rest, or moves with the shape.
+    let still = || -> Box<dyn Fn(f64) -> [f32; D] + Send + Sync> { Box::new(|_| [0.0; D]) };
+    Ok(Zone {
+        drags: s.drag && shape.moves() && !s.drain,
+        shape,
+        fills: s.fill,
+        drains: s.drain,
+        velocity: velocity.or_else(|| s.fill.then(still)),
+        on: Box::new(move |t| setup::is_on(active, every, t)),
+        speed,
+    })
 }
 
 /// What a liquid will take: as much of it as all blobs together.
 pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let grid = grid::<D>(&setup.grid);
-    let solids = setup.objects.iter().any(|o| o.solid);
+    let solids = setup.objects.iter().any(|o| o.solid) || !setup.spouts.is_empty();
     let plan = plan(Problem::of(&grid).with_solids(solids).with_surface(true));
     let around_solids = if solids { 2 * D + 3 } else { 0 };
     // Distance, density and what is to be moved; five for extrapolation; four vectors; windows of the particles.

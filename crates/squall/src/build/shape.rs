@@ -18,9 +18,11 @@ pub fn moving<const D: usize>(s: &setup::Shape, motion: &Motion, resolution: f64
 
 /// A shape moved as a rigid body.
 pub fn moved<const D: usize>(shape: Boxed<D>, motion: &Motion) -> Boxed<D> {
-    if motion.is_rest() {
-        return shape;
-    }
+    if motion.is_rest() { shape } else { Box::new(core::Moving::new(shape, rigid(motion))) }
+}
+
+/// The motion of a rigid body.
+pub fn rigid<const D: usize>(motion: &Motion) -> core::Motion<D> {
     let vector = |v: &[f64]| -> [f64; D] { std::array::from_fn(|a| v[a]) };
     let interpolation = match motion.interpolation {
         Interpolation::Linear => core::Interpolation::Linear,
@@ -30,7 +32,7 @@ pub fn moved<const D: usize>(shape: Boxed<D>, motion: &Motion) -> Boxed<D> {
     let beyond = if motion.repeat { core::Beyond::Loop } else { core::Beyond::Hold };
     let shift = motion.keys.iter().map(|k| core::Key { time: k.time, value: vector(&k.position) }).collect();
     let angles = motion.keys.iter().map(|k| core::Key { time: k.time, value: k.rotation }).collect();
-    let motion = core::Motion {
+    core::Motion {
         pivot: vector(&motion.pivot),
         scale: motion.scale,
         // Keys were found to be finite and in order when the scene was read.
@@ -38,8 +40,7 @@ pub fn moved<const D: usize>(shape: Boxed<D>, motion: &Motion) -> Boxed<D> {
         angles: core::Track::new(angles, interpolation, beyond).expect("keys in order"),
         velocity: vector(&motion.velocity),
         spin: motion.spin,
-    };
-    Box::new(core::Moving::new(shape, motion))
+    }
 }
 
 /// A shape at rest.

@@ -127,11 +127,13 @@ table! {
         /// How it is guided there.
         guide: Guide [TARGET] (Guide::default()),
         /// Emitters.
-        source: Vec<Spanned<Source>> [NOT_LIQUID] (none "none"),
+        source: Vec<Spanned<Source>> [] (none "none"),
         /// What a liquid does.
         liquid: Liquid [LIQUID] (Liquid::default()),
         /// Liquid that is there at the start, or appears later.
         blob: Vec<Spanned<Blob>> [LIQUID] (none "none"),
+        /// Openings that liquid comes out of.
+        spout: Vec<Spanned<Spout>> [LIQUID] (none "none"),
         /// Solids in the way of the fluid.
         object: Vec<Spanned<Object>> [STAGGERED] (none "none"),
         /// Forces.
@@ -228,6 +230,44 @@ table! {
         velocity: Vector ["m/s"] (|r| r.zeros(); "0"),
         /// When it appears.
         time: f64 ["s", AtLeast(0.0)] (0.0),
+        /// After how many seconds it appears again, and again.
+        every: f64 ["s", Above(0.0)] (none "never"),
+        /// When that ends.
+        to: f64 ["s"] (none "never"),
+    }
+
+    /// An opening that liquid comes out of. How much does not depend on the length of steps. It needs a radius, or a width.
+    pub struct Spout {
+        /// The middle of the opening.
+        center: Vector ["m"] (required "[0.2, 0.8]"),
+        /// Where the liquid goes.
+        direction: Vector [] (required "[1.0, 0.0]"),
+        /// How fast it comes out.
+        speed: Animated ["m/s", AtLeast(0.0)] (Animated::constant(1.0)),
+        /// The radius of a round opening.
+        radius: f64 ["m", Above(0.0)] (none "none"),
+        /// The width of a slit in 2D, of a rectangle in 3D.
+        width: f64 ["m", Above(0.0)] (none "none"),
+        /// The other side of a rectangle.
+        height: f64 ["m", Above(0.0)] (none "as its width"),
+        /// The direction of the width of a rectangle.
+        side: Vector [] (none "horizontal"),
+        /// When it starts.
+        from: f64 ["s", AtLeast(0.0)] (0.0),
+        /// When it stops.
+        to: f64 ["s"] (none "never"),
+        /// After how many seconds it starts again, again and again.
+        every: f64 ["s"] (none "never"),
+        /// How far it is moved from where it was built.
+        position: AnimatedVector ["m"] (|r| r.still(); "0"),
+        /// How far it is turned about x, then y, then z.
+        rotation: AnimatedAngles ["degrees"] (|r| r.no_turn(); "0"),
+        /// The point about which it turns.
+        pivot: Vector ["m"] (none "its center"),
+        /// How it moves.
+        motion: Motion [] (none "not at all"),
+        /// The name of an object that it is a part of, and moves with.
+        follow: String [] (none "none"),
     }
 
     /// Something that the fluid carries: smoke, heat, dye.
@@ -268,24 +308,28 @@ table! {
         z: SubstanceEnds [] (none ""),
     }
 
-    /// An emitter. It needs a place and something to do: set, rate, velocity, sink or expansion.
+    /// An emitter. It needs a place and something to do: set, rate, velocity, sink or expansion; for a liquid fill, drain or velocity.
     pub struct Source {
         /// Where it is. A source that follows an object may leave it out: then it is the surface of that object.
         shape: Shape [] (none "**required**"),
         /// Width of its soft edge.
         softness: f64 ["m", AtLeast(0.0), STABLE] (|r| r.cell(); "one cell"),
         /// Values that substances are held at inside: `{ density = 1.0 }`.
-        set: Named<Animated> [] (none "none"),
+        set: Named<Animated> [NOT_LIQUID] (none "none"),
         /// How much of each substance is added inside each second.
-        rate: Named<Animated> ["1/s"] (none "none"),
+        rate: Named<Animated> ["1/s", NOT_LIQUID] (none "none"),
+        /// Whether it is kept full of liquid, which comes out with its velocity.
+        fill: bool [LIQUID] (false),
+        /// Whether all liquid that comes in vanishes.
+        drain: bool [LIQUID] (false),
         /// Velocity that the fluid inside is pushed to.
         velocity: AnimatedVector ["m/s"] (none "left alone"),
         /// How fast all substances vanish inside.
-        sink: Animated ["1/s", AtLeast(0.0)] (Animated::constant(0.0)),
+        sink: Animated ["1/s", NOT_LIQUID, AtLeast(0.0)] (Animated::constant(0.0)),
         /// How much fluid appears inside, per volume and second: explosions.
         expansion: Animated ["1/s", SMOKE] (Animated::constant(0.0)),
         /// How much smooth noise modulates the emission, so that plumes look alive.
-        noise: f64 [Within(0.0, 1.0)] (0.0),
+        noise: f64 [NOT_LIQUID, Within(0.0, 1.0)] (0.0),
         /// When it starts.
         from: f64 ["s", AtLeast(0.0)] (0.0),
         /// When it stops.

@@ -39,7 +39,8 @@ impl Setup {
         let largest = |v: &Vec<Curve>| v.iter().map(|curve| curve.largest_abs(duration)).collect::<Vec<f64>>();
         let sources = self.sources.iter().filter_map(|s| s.velocity.as_ref()).map(largest);
         let blobs = self.blobs.iter().map(|blob| blob.velocity.clone());
-        let fastest = sides.chain(sources).chain(blobs).map(|v| cells_per_second(&v)).fold(0.0, f64::max);
+        let spouts = self.spouts.iter().map(|spout| vec![spout.speed.largest_abs(duration)]);
+        let fastest = sides.chain(sources).chain(blobs).chain(spouts).map(|v| cells_per_second(&v)).fold(0.0, f64::max);
         let by_length = self.solver.max_dt.map_or(0.0, |max| 1.0 / max);
         (fastest / self.solver.cfl).max(by_length) / self.time.fps
     }
@@ -73,13 +74,39 @@ fn no_liquid(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>
     if setup.model != Model::Liquid {
         return;
     }
-    let Some(list) = &file.blob else {
+    if setup.blobs.is_empty() && setup.spouts.is_empty() && !setup.sources.iter().any(|s| s.fill) {
         problems
             .warn(None, "there is no liquid", "an empty box")
             .help("add some: [[blob]] with shape = { box = { min = [0.0, 0.0], max = [0.3, 0.5] } }");
-        return;
-    };
+    }
     let grid = &setup.grid;
+    let is_outside =
+        |x: &[f64]| (0..setup.dimensions()).any(|a| x[a] < grid.origin[a] || x[a] > grid.origin[a] + grid.size[a]);
+    for (i, (spout, typed)) in setup.spouts.iter().zip(file.spout.iter().flat_map(|list| &list.value)).enumerate() {
+        if !spout.motion.is_rest() || spout.follow.is_some() {
+            continue;
+        }
+        let size = spout.direction.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let h = grid.spacing()[0];
+        let ahead: Vec<f64> = spout.center.iter().zip(&spout.direction).map(|(x, v)| x + 0.5 * h * v / size).collect();
+        let place = typed.center.as_ref().map_or(typed.span, |center| center.span);
+        let solid = setup.objects.iter().find(|o| o.solid && o.motion.is_rest() && contains(&o.shape, &ahead, h));
+        if is_outside(&ahead) && !grid.is_unbounded() {
+            problems
+                .warn(place, format!("`spout.{i}` opens outside of the box"), "no liquid comes in")
+                .help("move it, or turn it around: `grid.size` and `grid.origin` say where the box is");
+        } else if let Some(object) = solid {
+            problems
+                .warn(place, format!("`spout.{i}` opens inside of the object `{}`", object.name), "no liquid comes in")
+                .help("move it to the surface of the object, or outside");
+        }
+        if spout.active.from >= setup.time.duration() {
+            let message = format!("`spout.{i}` starts at {} s, after the last frame", spout.active.from);
+            let place = typed.from.as_ref().map_or(typed.span, |f| f.span);
+            problems.warn(place, message, "never starts").help("raise `time.frames`, or start it earlier");
+        }
+    }
+    let Some(list) = &file.blob else { return };
     for (i, (blob, shape)) in list.iter().zip(setup.blobs.iter().map(|blob| &blob.shape)).enumerate() {
         let (lo, hi) = shape.extent();
         let outside = |a: usize| hi[a] <= grid.origin[a] || lo[a] >= grid.origin[a] + grid.size[a];
@@ -93,6 +120,17 @@ fn no_liquid(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>
             let message = format!("`blob.{i}` appears at {} s, after the last frame", time.value);
             problems.warn(time.span, message, "too late").help("raise `time.frames`, or make it earlier");
         }
+    }
+}
+
+/// Whether a point is inside of a shape at rest. Meshes are not looked at: that takes long.
+fn contains(shape: &Shape, x: &[f64], resolution: f64) -> bool {
+    use crate::build::shape::still;
+    match *x {
+        _ if shape.has_mesh() => false,
+        [x, y] => still::<2>(shape, resolution).is_ok_and(|s| s.distance([x, y], 0.0) < 0.0),
+        [x, y, z] => still::<3>(shape, resolution).is_ok_and(|s| s.distance([x, y, z], 0.0) < 0.0),
+        _ => false,
     }
 }
 

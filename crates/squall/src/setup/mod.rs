@@ -59,6 +59,8 @@ pub struct Setup {
     pub liquid: Option<Liquid>,
     /// Liquid that appears, in file order.
     pub blobs: Vec<Blob>,
+    /// Openings that liquid comes out of.
+    pub spouts: Vec<Spout>,
     /// What smoke is to become; `None` for other models than "target_smoke".
     pub guide: Option<Guide>,
     /// What the fluid carries, in file order; smoke begins with `density` and `temperature`.
@@ -103,6 +105,40 @@ pub struct Blob {
     pub velocity: Vec<f64>,
     /// When it appears, in seconds.
     pub time: f64,
+    /// After how many seconds it appears again; infinite if it does not.
+    pub every: f64,
+    /// When that ends; infinite if it does not.
+    pub to: f64,
+}
+
+/// An opening that liquid comes out of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spout {
+    /// Its middle, before it is moved.
+    pub center: Vec<f64>,
+    /// Where the liquid goes.
+    pub direction: Vec<f64>,
+    /// Its form.
+    pub opening: Opening,
+    /// How fast it comes out, m/s.
+    pub speed: Curve,
+    /// When it is on.
+    pub active: Interval,
+    /// After how many seconds that begins again; infinite if it does not.
+    pub every: f64,
+    /// How it moves.
+    pub motion: Motion,
+    /// The object (index into [`Setup::objects`]) whose motion it takes part in, on top of its own.
+    pub follow: Option<usize>,
+}
+
+/// The form of an opening, in metres.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Opening {
+    /// A disc of this radius.
+    Disc(f64),
+    /// A rectangle, and the direction of its first side; in 2D a slit of the first.
+    Rectangle([f64; 2], Vec<f64>),
 }
 
 /// The box of cells and what bounds it.
@@ -220,6 +256,10 @@ pub struct Source {
     pub rate: Vec<(usize, Curve)>,
     /// The velocity (m/s) that fluid inside is pushed to; `None` leaves it alone.
     pub velocity: Option<Vec<Curve>>,
+    /// Whether it is kept full of liquid.
+    pub fill: bool,
+    /// Whether liquid inside vanishes.
+    pub drain: bool,
     /// How fast all substances vanish inside, 1/s.
     pub sink: Curve,
     /// How much fluid appears inside, per volume and second.
@@ -230,6 +270,13 @@ pub struct Source {
     pub active: Interval,
     /// After how many seconds that begins again; infinite if it does not.
     pub every: f64,
+}
+
+/// Whether a time lies in an interval that begins again after `every` seconds.
+pub fn is_on(active: Interval, every: f64, t: f64) -> bool {
+    let since = t - active.from;
+    let since = if every.is_finite() && since >= 0.0 { since % every } else { since };
+    since >= 0.0 && since < active.to - active.from
 }
 
 /// A stretch of time, in seconds: `from <= t < to`.

@@ -68,6 +68,7 @@ impl Setup {
         r.cubes(&file);
         let objects = r.objects(&file);
         let sources = r.sources(&file, &objects);
+        let spouts = r.spouts(&file, &objects);
         let substances = r.substances(&mut file, &sources);
         let forces = r.forces(&file);
         let texture = r.texture(&mut file);
@@ -85,6 +86,7 @@ impl Setup {
             smoke,
             liquid,
             blobs,
+            spouts,
             guide: None,
             substances,
             sources,
@@ -321,7 +323,14 @@ impl<'a> Resolver<'a> {
         for (i, blob) in list.iter().enumerate() {
             let shape = blob.shape.as_ref().and_then(|shape| self.shape(shape, &format!("blob.{i}.shape")));
             if let Some(shape) = shape {
-                blobs.push(Blob { shape, velocity: blob.velocity().values(), time: *blob.time() });
+                let active = self.interval(*blob.time(), &blob.to, &format!("blob.{i}"));
+                let every = blob.every.as_deref().copied().unwrap_or(f64::INFINITY);
+                if let (Some(to), None) = (&blob.to, &blob.every) {
+                    self.problems
+                        .error(to.span, format!("`blob.{i}` appears only once, so it cannot end"), "needs `every`")
+                        .help("for example time = 0.5, every = 0.2, to = 2.0");
+                }
+                blobs.push(Blob { shape, velocity: blob.velocity().values(), time: active.from, every, to: active.to });
             }
         }
         blobs

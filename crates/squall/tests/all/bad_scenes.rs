@@ -63,6 +63,15 @@ cases!(liquids, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n", {
     "without bounds" => "[boundary]\nx = \"unbounded\"\n[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n",
     "a loop" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n[time]\nloop = 30\n",
     "too fast" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\nvelocity = [1e6, 0.0]\n",
+    "a blob that ends without beginning again" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\nto = 2.0\n",
+    "a source without a task" => "[[source]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n",
+    "a source that fills and drains" => "[[source]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\nfill = true\ndrain = true\n",
+    "a spout without an opening" => "[[spout]]\ncenter = [0.5, 0.5]\ndirection = [1.0, 0.0]\n",
+    "a spout with two openings, to nowhere" => "[[spout]]\ncenter = [0.5, 0.5]\ndirection = [0.0, 0.0]\nradius = 0.1\nwidth = 0.2\n",
+    "a spout outside" => "[[spout]]\ncenter = [1.0, 0.5]\ndirection = [1.0, 0.0]\nradius = 0.1\n",
+    "a spout inside of an object" => "[[spout]]\ncenter = [0.5, 0.5]\ndirection = [1.0, 0.0]\nradius = 0.1\n[[object]]\nname = \"wall\"\nshape = { box = { min = [0.4, 0.0], max = [0.7, 1.0] } }\n",
+    "a spout in space" => "[[spout]]\ncenter = [0.5, 0.5, 0.5]\ndirection = [1.0, 0.0]\nradius = -0.1\nspeed = -1.0\nside = 3\n",
+    "a spout that never starts" => "[[spout]]\ncenter = [0.5, 0.5]\ndirection = [1.0, 0.0]\nradius = 0.1\nfrom = 100.0\n",
 });
 
 cases!(textures, "[grid]\ncells = [32, 48]\n[boundary]\nx = \"periodic\"\n", {

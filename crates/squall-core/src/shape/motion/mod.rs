@@ -56,6 +56,18 @@ impl<const D: usize> Motion<D> {
             || turning.iter().any(|&a| self.spin[a] != 0.0)
     }
 
+    /// Where a point of the shape as it was built is at a time.
+    pub fn place(&self, p: [f64; D], t: f64) -> [f64; D] {
+        let pose = self.pose(t);
+        add(pose.center, pose.turn(scale(sub(p, self.pivot), self.scale)))
+    }
+
+    /// Which point of the shape as it was built is at `x` at a time.
+    pub fn place_back(&self, x: [f64; D], t: f64) -> [f64; D] {
+        let pose = self.pose(t);
+        add(self.pivot, scale(pose.turn_back(sub(x, pose.center)), 1.0 / self.scale))
+    }
+
     fn pose(&self, t: f64) -> Pose<D> {
         let (shift, shift_rate) = self.shift.at(t);
         let (mut angles, mut rates) = self.angles.at(t);

@@ -46,6 +46,8 @@ impl Resolver<'_> {
                 set: self.amounts(&s.set),
                 rate: self.amounts(&s.rate),
                 velocity: s.velocity.as_ref().map(|v| v.plain()),
+                fill: *s.fill(),
+                drain: *s.drain(),
                 sink: s.sink().plain(),
                 expansion: s.expansion().plain(),
                 noise: *s.noise(),
@@ -67,7 +69,81 @@ impl Resolver<'_> {
         sources
     }
 
+    /// Openings that liquid comes out of.
+    pub(super) fn spouts(&mut self, file: &SceneFile, objects: &[Object]) -> Vec<Spout> {
+        let Some(list) = &file.spout else { return Vec::new() };
+        let mut spouts = Vec::new();
+        for (i, s) in list.iter().enumerate() {
+            let key = format!("spout.{i}");
+            let (Some(center), Some(direction)) = (&s.center, &s.direction) else { continue };
+            let (center, aim) = (center.values(), direction.values());
+            if aim.iter().all(|v| *v == 0.0) {
+                self.problems
+                    .error(direction.span, format!("`{key}.direction` has no length"), "goes nowhere")
+                    .help("for example direction = [0.0, 1.0]: upwards");
+            }
+            let opening = match (&s.radius, &s.width) {
+                (Some(radius), None) => Opening::Disc(radius.value),
+                (None, Some(width)) => {
+                    let height = s.height.as_ref().map_or(width.value, |h| h.value);
+                    let level = if self.d == 3 { vec![aim[2], 0.0, -aim[0]] } else { vec![-aim[1], aim[0]] };
+                    let level = if level.iter().all(|v| *v == 0.0) { vec![1.0, 0.0, 0.0] } else { level };
+                    let side = s.side.as_ref().map_or(level, |side| side.values());
+                    let (dot, size) = (inner(&side, &aim), inner(&side, &side).sqrt() * inner(&aim, &aim).sqrt());
+                    if dot.abs() > 0.99 * size {
+                        let place = s.side.as_ref().map_or(s.span, |side| side.span);
+                        self.problems
+                            .error(place, format!("`{key}.side` points where the liquid goes"), "must go across it")
+                            .help("give a direction within the opening, or leave it out");
+                    }
+                    Opening::Rectangle([width.value, height], side)
+                }
+                _ => {
+                    self.problems
+                        .error(s.span, format!("`{key}` needs a radius or a width, one of the two"), "this spout")
+                        .help("for example radius = 0.05");
+                    Opening::Disc(1.0)
+                }
+            };
+            let place = Place {
+                position: s.position().plain(),
+                rotation: s.rotation().curves(),
+                scale: 1.0,
+                pivot: &s.pivot,
+                motion: &s.motion,
+            };
+            let motion = self.motion(place, &Shape::Sphere { center: center.clone(), radius: 1.0 }, &key);
+            let active = self.interval(*s.from(), &s.to, &key);
+            let follow = s.follow.as_ref().and_then(|name| self.object_named(name, objects));
+            let every = self.every(&s.every, active, &key);
+            spouts.push(Spout {
+                center,
+                direction: aim,
+                opening,
+                speed: s.speed().plain(),
+                active,
+                every,
+                motion,
+                follow,
+            });
+        }
+        spouts
+    }
+
     fn does_something(&mut self, s: &Spanned<scene::Source>, key: &str) {
+        if self.model == Model::Liquid {
+            if let (true, Some(drain)) = (*s.fill(), s.drain.as_ref().filter(|drain| drain.value)) {
+                self.problems
+                    .error(drain.span, format!("`{key}` both fills and drains"), "and `fill = true`")
+                    .help("keep one of the two");
+            }
+            if !*s.fill() && !*s.drain() && s.velocity.is_none() {
+                self.problems
+                    .error(s.span, format!("`{key}` does nothing"), "this source")
+                    .help("say what it does: fill = true, drain = true or velocity = [0.0, 1.0]");
+            }
+            return;
+        }
         let idle = s.set.is_none() && s.rate.is_none() && s.velocity.is_none();
         if idle && typed(&s.sink).is_none() && typed(&s.expansion).is_none() {
             self.problems
@@ -118,4 +194,8 @@ impl Resolver<'_> {
         amounts.sort_by_key(|&(index, _)| index);
         amounts
     }
+}
+
+fn inner(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

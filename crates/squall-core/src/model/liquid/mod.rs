@@ -13,6 +13,8 @@
 //! is missing, so that the volume stays what it was. It moves particles and gives them no momentum: with it in the flow a falling drop lost
 //! a hundredth of its speed in a third of a second.
 
+mod sources;
+
 use super::{MOST_PARTS, Model, in_parts};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
@@ -26,12 +28,12 @@ use crate::poisson::CellState;
 use crate::project::{FreeSurface, Projected};
 use crate::report::{Stage, StepReport};
 use crate::scatter::Scatter;
-use crate::shape::Shape;
 use crate::sim::{self, FieldInfo, Figure, StateVisitor, StepError};
-use crate::solid::Obstacle;
 use crate::tiles::Tile;
 
 pub use crate::flow::Options;
+pub use sources::{Blob, Curve, Opening, Spout, Zone};
+use std::sync::Arc;
 
 /// Particles per cell along each axis.
 pub const PER_AXIS: usize = 2;
@@ -51,26 +53,20 @@ const ROUGHLY: f64 = 0.05;
 /// No cell grows or shrinks by more than this part in a step.
 const MOST: Real = 0.25;
 
-/// Liquid that appears.
-pub struct Blob<const D: usize> {
-    /// When, in seconds; 0 is the start.
-    pub time: f64,
-    /// Where.
-    pub shape: Box<dyn Shape<D>>,
-    /// How it moves, in metres per second.
-    pub velocity: [Real; D],
-}
-
 /// Water, and what it carries.
 pub struct Liquid<const D: usize> {
     /// Velocities, forces, solids.
     pub flow: Flow<D>,
     /// The liquid itself.
     pub particles: Particles<D>,
-    /// What appears and when, in the order of times; each only where there is no liquid and no solid yet.
+    /// What appears at once, where there is no liquid and no solid yet.
     pub blobs: Vec<Blob<D>>,
-    /// How many have appeared.
-    poured: u64,
+    /// What comes out of openings; whoever adds one adds its [`Spout::nozzle`] to the obstacles.
+    pub spouts: Vec<Arc<Spout<D>>>,
+    /// Where it is filled, drained or driven.
+    pub zones: Vec<Zone<D>>,
+    /// Until when everything has appeared, in seconds.
+    poured_until: f64,
     /// What particles take from the grid.
     pub blend: Blend,
     /// Whether crowds and holes are evened out.
@@ -93,7 +89,12 @@ pub struct Liquid<const D: usize> {
     scatter: Scatter<D>,
     /// Particles that left through open sides.
     lost: u64,
+    /// And that were drained.
+    drained: u64,
 }
+
+/// Before the start, in seconds.
+const BEFORE: f64 = -1.0;
 
 impl<const D: usize> Liquid<D> {
     /// A box without any liquid. Cells must be cubes.
@@ -107,7 +108,9 @@ impl<const D: usize> Liquid<D> {
         Ok(Liquid {
             particles: Particles::new(&layout),
             blobs: Vec::new(),
-            poured: 0,
+            spouts: Vec::new(),
+            zones: Vec::new(),
+            poured_until: BEFORE,
             blend: Blend::Apic,
             keeps_volume: true,
             phi: center(1.0)?,
@@ -121,6 +124,7 @@ impl<const D: usize> Liquid<D> {
             extrapolation: Extrapolation::new(&grid, &layout)?,
             scatter: Scatter::new(1),
             lost: 0,
+            drained: 0,
             flow,
         })
     }
@@ -135,27 +139,6 @@ impl<const D: usize> Liquid<D> {
         self.particles.fill(&self.flow.grid, PER_AXIS, seed, inside, velocity)
     }
 
-    /// Lets all blobs appear whose time has come.
-    fn pour(&mut self, time: f64) {
-        let Self { flow, particles, phi, blobs, poured, .. } = self;
-        let (grid, surface) = (flow.grid, -level_set::outside_by::<D>(flow.grid.spacing[0] as Real));
-        let first = *poured as usize;
-        let due = blobs[first..].iter().take_while(|blob| blob.time <= time).count();
-        for (i, blob) in blobs.iter().enumerate().skip(first).take(due) {
-            let within = |blob: &Blob<D>, x: [f64; D]| blob.shape.distance(x, blob.time) < 0.0;
-            let dry = |x: [f64; D]| {
-                let cell = std::array::from_fn(|a| ((x[a] - grid.origin[a]) / grid.spacing[a]).floor() as isize);
-                phi.get_signed(cell) > surface && !blobs[first..i].iter().any(|other| within(other, x))
-            };
-            let free = |x: [f64; D]| {
-                let outside = |o: &Obstacle<D>| o.shape.distance(x, time) > o.grow;
-                flow.solids().is_none_or(|s| s.obstacles().iter().all(outside))
-            };
-            particles.fill(&grid, PER_AXIS, i as u64, |x| within(blob, x) && dry(x) && free(x), |_| blob.velocity);
-        }
-        *poured += due as u64;
-    }
-
     /// One time step.
     pub fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         let parts = (self.flow.speed() * dt / FURTHEST).ceil().min(MOST_PARTS) as u32;
@@ -164,11 +147,11 @@ impl<const D: usize> Liquid<D> {
         }
         let cfl = self.flow.begin(dt)?;
         let t = self.flow.time();
-        let before = [self.particles.len() as u64, self.lost];
+        let before = [self.particles.len() as u64, self.lost, self.drained];
         self.flow.move_obstacles(t + dt);
         self.advance(dt, cfl); //                   u -= dt/2 grad p, x += dt v on particles, where v = u + dt/2 du/dt
-        self.pour(t + dt); //                       more of it appears
-        self.find_surface()?; //                    phi from particles
+        self.pour(t + dt); //                       more of it appears, or vanishes
+        self.find_surface(t + dt)?; //                  phi from particles
         self.gather_momentum()?; //                 u from particles
         self.flow.push(t, dt); //                   u += dt f
         let done = self.project(cfl); //            div u = 0 inside, p = 0 on the surface; u goes on beyond it
@@ -182,15 +165,16 @@ impl<const D: usize> Liquid<D> {
     }
 
     /// Enters the volume of the liquid: its particles. What its surface encloses besides is an error of the method, and called corrected.
-    fn account(&self, [count, lost]: [u64; 2], report: &mut StepReport) {
+    fn account(&self, [count, lost, drained]: [u64; 3], report: &mut StepReport) {
         let [after, enclosed] = self.volumes();
         let volume = |count: u64| count as f64 * self.particle_volume();
-        let (before, sides) = (volume(count), -volume(self.lost - lost));
+        let (lost, drained) = (self.lost - lost, self.drained - drained);
         let range = report.ledger.substances.first().map_or([0.0, 1.0], |account| account.range);
         let account = Account {
-            before,
-            emitted: volume(self.particles.len() as u64 + (self.lost - lost) - count),
-            sides,
+            before: volume(count),
+            emitted: volume(self.particles.len() as u64 + lost + drained - count),
+            dissipated: -volume(drained),
+            sides: -volume(lost),
             corrected: enclosed - after,
             after,
             present: after,
@@ -293,13 +277,14 @@ impl<const D: usize> Liquid<D> {
     }
 
     /// Where the liquid is.
-    fn find_surface(&mut self) -> Result<(), OutOfMemory> {
+    fn find_surface(&mut self, time: f64) -> Result<(), OutOfMemory> {
         let timer = self.flow.timings.start();
         let h = self.flow.grid.spacing[0] as Real;
         level_set::around_particles(&self.particles, &mut self.scatter, h, &mut self.phi)?;
         if let Some(solids) = self.flow.solids() {
             level_set::wet_solids(&mut self.phi, solids, h);
         }
+        self.dry_drains(time);
         level_set::redistance_inside(&mut self.phi, &mut self.density, h);
         level_set::set_states(&self.phi, &mut self.state);
         // The part of each cell that is liquid, for who looks at it.
@@ -466,7 +451,7 @@ impl<const D: usize> Liquid<D> {
         }
         self.flow.start()?;
         self.pour(self.flow.time());
-        self.find_surface()?;
+        self.find_surface(self.flow.time())?;
         self.gather_momentum()?;
         let done = self.project(1.0);
         self.flow.max_speed = done.max_speed;
@@ -492,6 +477,12 @@ impl<const D: usize> Model<D> for Liquid<D> {
         Liquid::step(self, dt)
     }
 
+    /// Liquid that is about to appear moves, too.
+    fn longest_step(&self, cfl: f64) -> f64 {
+        let expected = self.zones.iter().map(|zone| zone.speed).fold(0.0, f64::max);
+        self.flow.longest_step(cfl).min(cfl * self.flow.grid.min_spacing() / expected)
+    }
+
     fn fields(&self) -> Vec<FieldInfo> {
         let mut all = self.flow.fields();
         all.push(FieldInfo { name: SURFACE.to_string(), components: 1 });
@@ -504,7 +495,8 @@ impl<const D: usize> Model<D> for Liquid<D> {
 
     fn visit_own_state(&mut self, visitor: &mut dyn StateVisitor) {
         visitor.integer("lost_particles", &mut self.lost);
-        visitor.integer("poured", &mut self.poured);
+        visitor.integer("drained_particles", &mut self.drained);
+        visitor.real("poured_until", &mut self.poured_until);
         self.particles.visit_state(visitor);
         crate::flow::show(visitor, SURFACE, &mut self.phi);
         self.last.iter_mut().for_each(|u| crate::flow::show(visitor, "last_velocity", u));
@@ -518,6 +510,7 @@ impl<const D: usize> Model<D> for Liquid<D> {
             Figure::new("surface_volume", surface),
             Figure::new("particles", self.particles.len() as f64),
             Figure::new("particles_lost", self.lost as f64),
+            Figure::new("particles_drained", self.drained as f64),
         ]
     }
 

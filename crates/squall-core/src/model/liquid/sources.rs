@@ -1,0 +1,380 @@
+//! Where liquid comes from and where it goes: blobs, spouts, and zones that fill, drain or drive it.
+
+use super::{Liquid, PER_AXIS};
+use crate::Real;
+use crate::grid::Grid;
+use crate::level_set;
+use crate::particles::jitter;
+use crate::shape::vector::{add, cross, dot, length, scale, sub};
+use crate::shape::{Motion, Shape};
+use crate::solid::Obstacle;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A number that changes with time, in seconds.
+pub type Curve = Arc<dyn Fn(f64) -> f64 + Send + Sync>;
+
+/// Liquid that appears at once, where there is none yet.
+pub struct Blob<const D: usize> {
+    /// When, in seconds; 0 is the start.
+    pub time: f64,
+    /// After how many seconds it appears again, and again; infinite: never.
+    pub every: f64,
+    /// When that ends.
+    pub to: f64,
+    /// Where.
+    pub shape: Box<dyn Shape<D>>,
+    /// How it moves, in metres per second.
+    pub velocity: [Real; D],
+}
+
+impl<const D: usize> Blob<D> {
+    /// Once.
+    pub fn at(time: f64, shape: Box<dyn Shape<D>>, velocity: [Real; D]) -> Self {
+        Blob { time, every: f64::INFINITY, to: f64::INFINITY, shape, velocity }
+    }
+
+    /// Its times after `from` and not after `to`, by number.
+    fn times(&self, from: f64, to: f64) -> impl Iterator<Item = (u64, f64)> + use<D> {
+        let (time, every, end) = (self.time, self.every, self.to);
+        let first = if every.is_finite() { ((from - time) / every).floor().max(0.0) as u64 } else { 0 };
+        let at = move |k: u64| if k == 0 { time } else { time + k as f64 * every };
+        (first..)
+            .map(move |k| (k, at(k)))
+            .take_while(move |&(_, t)| t <= to)
+            .filter(move |&(_, t)| t > from && t <= end)
+    }
+}
+
+/// A place where liquid is made to appear, to vanish or to move, as long as it is on.
+pub struct Zone<const D: usize> {
+    /// Where.
+    pub shape: Box<dyn Shape<D>>,
+    /// Whether it is kept full.
+    pub fills: bool,
+    /// Whether all that comes in vanishes.
+    pub drains: bool,
+    /// How liquid inside moves, in metres per second; `None` leaves it alone.
+    #[expect(clippy::type_complexity, reason = "a function of time")]
+    pub velocity: Option<Box<dyn Fn(f64) -> [Real; D] + Send + Sync>>,
+    /// Whether liquid inside moves with the shape, besides.
+    pub drags: bool,
+    /// When it is on.
+    pub on: Box<dyn Fn(f64) -> bool + Send + Sync>,
+    /// Velocities up to this one must be expected, in metres per second.
+    pub speed: f64,
+}
+
+/// The opening of a spout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Opening<const D: usize> {
+    /// A disc of this radius; in 2D half of the width of a slit.
+    Disc(f64),
+    /// A rectangle: half of its sides, and the direction of the first, across the direction of the spout.
+    Rectangle([f64; 2], [f64; D]),
+}
+
+/// A flat opening that liquid comes out of. What comes out does not depend on the length of steps.
+pub struct Spout<const D: usize> {
+    /// The middle of the opening, in metres.
+    pub center: [f64; D],
+    /// Where liquid goes; of length 1.
+    pub direction: [f64; D],
+    /// Its form.
+    pub opening: Opening<D>,
+    /// How it moves: by the first of these, then by the next.
+    pub motions: Vec<Motion<D>>,
+    /// How fast liquid comes out, in metres per second; 0 while it is off.
+    pub speed: Curve,
+    /// Whether that changes.
+    pub steady: bool,
+    /// How much has come out after each millisecond, in metres.
+    lengths: Mutex<Vec<f64>>,
+}
+
+/// How often the speed of a spout is looked at, per second.
+const LOOKS: f64 = 1000.0;
+
+impl<const D: usize> Spout<D> {
+    /// A spout at rest.
+    pub fn new(center: [f64; D], direction: [f64; D], opening: Opening<D>, speed: Curve) -> Self {
+        let direction = scale(direction, 1.0 / length(direction).max(1e-300));
+        Spout { center, direction, opening, motions: Vec::new(), speed, steady: false, lengths: Mutex::default() }
+    }
+
+    /// How much has come out until a time, in metres: sums over fixed times, so that nothing depends on steps.
+    fn length_until(&self, t: f64) -> f64 {
+        let (k, rest) = ((t.max(0.0) * LOOKS).floor(), (t.max(0.0) * LOOKS).fract());
+        let mut lengths = self.lengths.lock().unwrap_or_else(PoisonError::into_inner);
+        let speed = |k: f64| (self.speed)((k + 0.5) / LOOKS).max(0.0) / LOOKS;
+        while lengths.len() <= k as usize {
+            let next = lengths.last().map_or(0.0, |l| l + speed(lengths.len() as f64 - 1.0));
+            lengths.push(next);
+        }
+        lengths[k as usize] + rest * speed(k)
+    }
+
+    /// When so much has come out, between two times.
+    fn time_of(&self, wanted: f64, mut from: f64, mut to: f64) -> f64 {
+        for _ in 0..50 {
+            let middle = 0.5 * (from + to);
+            (from, to) = if self.length_until(middle) < wanted { (middle, to) } else { (from, middle) };
+        }
+        to
+    }
+
+    /// Where a point of it is at a time.
+    fn place(&self, x: [f64; D], t: f64) -> [f64; D] {
+        self.motions.iter().fold(x, |x, motion| motion.place(x, t))
+    }
+
+    /// The area of the opening.
+    pub fn area(&self) -> f64 {
+        match (self.opening, D) {
+            (Opening::Disc(r), 2) => 2.0 * r,
+            (Opening::Disc(r), _) => std::f64::consts::PI * r * r,
+            (Opening::Rectangle([a, _], _), 2) => 2.0 * a,
+            (Opening::Rectangle([a, b], _), _) => 4.0 * a * b,
+        }
+    }
+
+    /// Directions across it: one in 2D, two in 3D.
+    fn across(&self) -> [[f64; D]; 2] {
+        let n = self.direction;
+        let first = match self.opening {
+            Opening::Rectangle(_, side) => side,
+            Opening::Disc(_) => {
+                let least = (0..D).min_by(|&a, &b| n[a].abs().total_cmp(&n[b].abs())).unwrap_or(0);
+                std::array::from_fn(|a| if a == least { 1.0 } else { 0.0 })
+            }
+        };
+        let first = sub(first, scale(n, dot(first, n)));
+        let first = scale(first, 1.0 / length(first).max(1e-300));
+        let second = if D == 3 {
+            let wide = |v: [f64; D]| [v[0], v[1], v[D - 1]];
+            let c = cross(wide(n), wide(first));
+            std::array::from_fn(|a| c[a])
+        } else {
+            [0.0; D]
+        };
+        [first, second]
+    }
+
+    /// How far out a point across the opening is: 1 on its rim.
+    fn outwards(&self, [u, v]: [f64; 2]) -> f64 {
+        match self.opening {
+            Opening::Disc(r) => u.hypot(v) / r,
+            Opening::Rectangle([a, b], _) => (u.abs() / a).max(if D == 3 { v.abs() / b } else { 0.0 }),
+        }
+    }
+
+    /// The solid behind the opening, whose front moves as fast as the liquid: so the flow cannot undo what comes out.
+    pub fn nozzle(self: &Arc<Self>, depth: f64) -> Obstacle<D>
+    where
+        Self: 'static,
+    {
+        Obstacle::new("spout", Box::new(Nozzle { spout: self.clone(), depth }))
+    }
+
+    /// Lets everything come out between two times: calls `f(place, velocity)` for each particle.
+    fn pour(&self, (from, to): (f64, f64), apart: f64, seed: u64, mut f: impl FnMut([f64; D], [f64; D])) {
+        let (before, after) = (self.length_until(from), self.length_until(to));
+        let per_sheet = self.area() / apart.powi(D as i32 - 1);
+        let [e, g] = self.across();
+        // Sheet k comes out when k + 1/2 distances have: never by adding up times.
+        let mut sheet = (before / apart + 0.5).floor();
+        while (sheet + 0.5) * apart <= after {
+            let time = self.time_of((sheet + 0.5) * apart, from.max(0.0), to);
+            // As many as belong to the sheet, so that the sum over sheets is what comes out.
+            let count = (((sheet + 1.0) * per_sheet).round() - (sheet * per_sheet).round()) as usize;
+            let speed = (self.speed)(time).max(0.0);
+            for (i, [u, v]) in self.lattice(apart, count, seed ^ (sheet as u64) << 20).into_iter().enumerate() {
+                let [w] = jitter([sheet as isize, i as isize], seed);
+                let local: [f64; D] = std::array::from_fn(|a| self.center[a] + u * e[a] + v * g[a]);
+                let here = self.place(local, time);
+                let ahead = self.place(add(local, self.direction), time);
+                let direction = sub(ahead, here);
+                let direction = scale(direction, 1.0 / length(direction).max(1e-300));
+                // The body's own motion.
+                let later = self.place(local, time + 1e-4);
+                let velocity: [f64; D] = std::array::from_fn(|a| speed * direction[a] + (later[a] - here[a]) * 1e4);
+                // In front of the nozzle, however late it is.
+                let ahead = (0.5 * apart * f64::from(w)).max(0.1 * apart - speed * (to - time));
+                f(std::array::from_fn(|a| here[a] + velocity[a] * (to - time) + direction[a] * ahead), velocity);
+            }
+            sheet += 1.0;
+        }
+    }
+
+    /// So many points of a lattice on the opening, those furthest inside; each shaken.
+    fn lattice(&self, apart: f64, count: usize, seed: u64) -> Vec<[f64; 2]> {
+        let reach = match self.opening {
+            Opening::Disc(r) => [r, r],
+            Opening::Rectangle(half, _) => half,
+        };
+        let n = reach.map(|r| (r / apart).ceil() as isize + 1);
+        let last = if D == 3 { n[1] } else { 0 };
+        // Every sheet begins elsewhere.
+        let shift: [Real; 2] = jitter([0, 0], seed);
+        let mut points = Vec::new();
+        for j in -last..=last {
+            for i in -n[0]..=n[0] {
+                let by: [Real; 2] = jitter([i + 1, j + 1], seed);
+                let at = |k: isize, a: usize| apart * (k as f64 + f64::from(shift[a]) + 0.5 * f64::from(by[a]));
+                let point = [at(i, 0), if D == 3 { at(j, 1) } else { 0.0 }];
+                points.push((self.outwards(point), point));
+            }
+        }
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points.into_iter().take(count).map(|(_, point)| point).collect()
+    }
+}
+
+/// The body of a spout.
+struct Nozzle<const D: usize> {
+    spout: Arc<Spout<D>>,
+    depth: f64,
+}
+
+impl<const D: usize> Nozzle<D> {
+    /// Along its direction and across it, from the opening as it was built.
+    fn local(&self, x: [f64; D], t: f64) -> (f64, [f64; 2]) {
+        let x = self.spout.motions.iter().rev().fold(x, |x, motion| motion.place_back(x, t));
+        let way = sub(x, self.spout.center);
+        (dot(way, self.spout.direction), self.spout.across().map(|e| dot(way, e)))
+    }
+}
+
+impl<const D: usize> Shape<D> for Nozzle<D> {
+    fn distance(&self, x: [f64; D], t: f64) -> f64 {
+        let (along, [u, v]) = self.local(x, t);
+        let size: f64 = self.spout.motions.iter().map(|motion| motion.scale).product();
+        let ends = (along + 0.5 * self.depth).abs() - 0.5 * self.depth;
+        let mut q = [ends, 0.0, f64::NEG_INFINITY];
+        match self.spout.opening {
+            Opening::Disc(r) => q[1] = u.hypot(v) - r,
+            Opening::Rectangle([a, b], _) => {
+                q[1] = u.abs() - a;
+                q[2] = if D == 3 { v.abs() - b } else { f64::NEG_INFINITY };
+            }
+        }
+        let outside = q.iter().map(|q| q.max(0.0).powi(2)).sum::<f64>().sqrt();
+        size * (outside + q.into_iter().fold(f64::NEG_INFINITY, f64::max).min(0.0))
+    }
+
+    fn velocity(&self, x: [f64; D], t: f64) -> [f64; D] {
+        let spout = &self.spout;
+        let (along, _) = self.local(x, t);
+        let built = spout.motions.iter().rev().fold(x, |x, motion| motion.place_back(x, t));
+        let [here, ahead, later] =
+            [spout.place(built, t), spout.place(add(built, spout.direction), t), spout.place(built, t + 1e-4)];
+        // Only its front gives: the back would draw.
+        let speed = if along > -0.5 * self.depth { (spout.speed)(t).max(0.0) } else { 0.0 };
+        let direction = sub(ahead, here);
+        let per = speed / length(direction).max(1e-300);
+        std::array::from_fn(|a| per * direction[a] + (later[a] - here[a]) * 1e4)
+    }
+
+    fn bounds(&self, t: f64) -> Option<([f64; D], [f64; D])> {
+        let reach = match self.spout.opening {
+            Opening::Disc(r) => r,
+            Opening::Rectangle([a, b], _) => a.hypot(b),
+        };
+        let middle = self.spout.place(self.spout.center, t);
+        let size: f64 = self.spout.motions.iter().map(|motion| motion.scale).product();
+        let reach = size * (reach + self.depth);
+        Some((middle.map(|x| x - reach), middle.map(|x| x + reach)))
+    }
+
+    fn moves(&self) -> bool {
+        !self.spout.steady || self.spout.motions.iter().any(Motion::moves)
+    }
+}
+
+impl<const D: usize> Liquid<D> {
+    /// Lets everything appear whose time has come since the last call.
+    pub(super) fn pour(&mut self, time: f64) {
+        let from = std::mem::replace(&mut self.poured_until, time);
+        let Self { flow, particles, phi, blobs, spouts, zones, .. } = self;
+        let (grid, surface) = (flow.grid, -level_set::outside_by::<D>(flow.grid.spacing[0] as Real));
+        let free = |x: [f64; D]| {
+            let outside = |o: &Obstacle<D>| o.shape.distance(x, time) > o.grow;
+            flow.solids().is_none_or(|s| s.obstacles().iter().all(outside))
+        };
+        let mut due: Vec<(f64, usize, u64)> = Vec::new();
+        for (i, blob) in blobs.iter().enumerate() {
+            due.extend(blob.times(from, time).map(|(k, t)| (t, i, k)));
+        }
+        due.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (n, &(t, i, k)) in due.iter().enumerate() {
+            let within = |(t, i, _): &(f64, usize, u64), x: [f64; D]| blobs[*i].shape.distance(x, *t) < 0.0;
+            let dry = |x: [f64; D]| {
+                let cell = std::array::from_fn(|a| ((x[a] - grid.origin[a]) / grid.spacing[a]).floor() as isize);
+                phi.get_signed(cell) > surface && !due[..n].iter().any(|other| within(other, x))
+            };
+            let cells = cells_of(&grid, blobs[i].shape.bounds(t));
+            let inside = |x| within(&(t, i, k), x) && dry(x) && free(x);
+            particles.fill_cells(&grid, cells, PER_AXIS, i as u64 ^ k << 20, inside, |_| blobs[i].velocity);
+        }
+        for (i, spout) in spouts.iter().enumerate() {
+            let mut new = Vec::new();
+            spout.pour((from, time), grid.spacing[0] / PER_AXIS as f64, i as u64, |x, velocity| {
+                if free(x) {
+                    new.push((x, velocity.map(|v| v as Real)));
+                }
+            });
+            particles.add(&grid, new);
+        }
+        for (i, zone) in zones.iter_mut().enumerate().filter(|(_, zone)| (zone.on)(time)) {
+            zone.shape.prepare(time);
+            let shape = &zone.shape;
+            let inside = |x: [f64; D]| shape.distance(x, time) < 0.0;
+            let cells = cells_of(&grid, shape.bounds(time));
+            let velocity = |x: [f64; D]| -> [Real; D] {
+                let own = zone.velocity.as_ref().map_or([0.0; D], |velocity| velocity(time));
+                let body = if zone.drags { shape.velocity(x, time) } else { [0.0; D] };
+                std::array::from_fn(|a| own[a] + body[a] as Real)
+            };
+            if zone.drains {
+                self.drained += particles.remove(&grid, &cells, inside) as u64;
+                continue;
+            }
+            if zone.velocity.is_some() || zone.drags {
+                particles.drive(&grid, &cells, inside, velocity);
+            }
+            if zone.fills {
+                let seed = i as u64 ^ flow.clock().steps << 20;
+                particles.refill(&grid, &cells, PER_AXIS, seed, |x| inside(x) && free(x), velocity);
+            }
+        }
+    }
+
+    /// Makes air of what is drained, so that nothing presses there.
+    pub(super) fn dry_drains(&mut self, time: f64) {
+        let grid = self.flow.grid;
+        for zone in self.zones.iter().filter(|zone| zone.drains && (zone.on)(time)) {
+            let cells = cells_of(&grid, zone.shape.bounds(time));
+            let shape = &zone.shape;
+            self.phi.par_rows(|row, phi| {
+                let start = row.index;
+                if (1..D).any(|a| cells.as_ref().is_some_and(|cells| !cells[a].contains(&start[a]))) {
+                    return;
+                }
+                for (x, phi) in phi.iter_mut().enumerate() {
+                    let mut index = start;
+                    index[0] += x as isize;
+                    let center = std::array::from_fn(|a| grid.origin[a] + (index[a] as f64 + 0.5) * grid.spacing[a]);
+                    let distance = shape.distance(center, time) as Real;
+                    *phi = phi.max(-distance);
+                }
+            });
+        }
+    }
+}
+
+/// The cells of a box and one around it; `None`: all.
+fn cells_of<const D: usize>(grid: &Grid<D>, bounds: Option<([f64; D], [f64; D])>) -> Option<[Range<isize>; D]> {
+    let (low, high) = bounds?;
+    let cell = |x: f64, a: usize| ((x - grid.origin[a]) / grid.spacing[a]).floor() as isize;
+    Some(std::array::from_fn(|a| cell(low[a], a) - 1..cell(high[a], a) + 2))
+}
