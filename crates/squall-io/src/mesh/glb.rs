@@ -118,6 +118,9 @@ impl List<'_> {
 /// Writes a surface as binary glTF 2.0: places, normals, `_VELOCITY` and each attribute as `_NAME`. In metres, y up.
 ///
 /// Without triangles there is a scene with nothing in it, because lists in glTF cannot be empty.
+///
+/// Blender up to 5.0 fails to read some files with both velocities and attributes, depending on chance: it mixes up lists of vectors
+/// and lists of numbers. For it, leave out one kind.
 pub fn write_glb(path: impl AsRef<Path>, mesh: &SurfaceMesh, material: &GlbMaterial) -> Result<(), IoError> {
     let path = path.as_ref();
     check(path, mesh)?;
