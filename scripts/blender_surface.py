@@ -16,8 +16,8 @@ alone: larger, but the file then needs neither the script nor the PLY files.
 
 What is set up:
   * z is up in Blender, y in the files: places, normals and velocities are turned.
-  * Velocities (vx, vy, vz, in metres per second) become the point attribute "velocity", from which Cycles makes motion blur. It
-    wants metres per frame, so they are divided by the frames per second.
+  * Velocities (vx, vy, vz, in metres per second) become the point attribute "velocity", from which Cycles makes motion blur. How
+    far that is in a frame depends on the frames per second of the scene: say --fps if it is not 24.
   * All other properties become float attributes of the same name, for use in materials.
   * A water material: clear, index of refraction 1.333.
 """
@@ -68,7 +68,7 @@ def turned(vertices, names):
     return np.stack([x, -z, y], axis=1)
 
 
-def fill(mesh, path, fps):
+def fill(mesh, path):
     """Makes a mesh of the content of a file."""
     vertices, triangles = read_ply(path)
     names = set(vertices.dtype.names)
@@ -85,7 +85,7 @@ def fill(mesh, path, fps):
     mesh.update(calc_edges=True)
     if len(vertices) and {"vx", "vy", "vz"} <= names:
         velocity = mesh.attributes.new("velocity", "FLOAT_VECTOR", "POINT")
-        velocity.data.foreach_set("vector", (turned(vertices, ("vx", "vy", "vz")) / fps).ravel())
+        velocity.data.foreach_set("vector", turned(vertices, ("vx", "vy", "vz")).ravel())
     for name in sorted(names - {"x", "y", "z", "nx", "ny", "nz", "vx", "vy", "vz"}):
         if len(vertices):
             attribute = mesh.attributes.new(name, "FLOAT", "POINT")
@@ -127,7 +127,10 @@ def find(folder):
     return found
 
 
-def new_object(name):
+def ensure_object(name):
+    """The object of that name; a new one with an empty mesh unless it is there from before."""
+    if name in bpy.data.objects:
+        return bpy.data.objects[name]
     mesh = bpy.data.meshes.new(name)
     mesh.materials.append(water())
     thing = bpy.data.objects.new(name, mesh)
@@ -135,9 +138,9 @@ def new_object(name):
     return thing
 
 
-def play(files, fps):
+def play(files):
     """One object that gets another mesh when the frame changes."""
-    thing = bpy.data.objects.get(NAME) or new_object(NAME)
+    thing = ensure_object(NAME)
     shown = {"frame": None}
 
     def show(scene, _depsgraph=None):
@@ -149,7 +152,7 @@ def play(files, fps):
         if path is None:
             thing.data.clear_geometry()
         else:
-            fill(thing.data, path, fps)
+            fill(thing.data, path)
 
     show.__name__ = "squall_surface"
     # Running the script again replaces the handler of before.
@@ -160,11 +163,11 @@ def play(files, fps):
     return thing
 
 
-def bake(files, fps):
+def bake(files):
     """One object for each frame, shown at that frame alone."""
     for frame, path in sorted(files.items()):
-        thing = new_object(f"{NAME}_{frame:04d}")
-        fill(thing.data, path, fps)
+        thing = ensure_object(f"{NAME}_{frame:04d}")
+        fill(thing.data, path)
         for hidden, at in ((True, frame - 1), (False, frame), (True, frame + 1)):
             thing.hide_viewport = thing.hide_render = hidden
             thing.keyframe_insert("hide_viewport", frame=at)
@@ -181,6 +184,8 @@ def main():
     parser.add_argument("--save", help="a .blend file to write")
     parser.add_argument("--render", help="a picture to render of the frame")
     options = parser.parse_args(arguments)
+    if not options.fps > 0.0:
+        parser.error("--fps must be positive")
     if not options.folder:
         parser.error("which folder? give it after --, or set FOLDER in the script")
 
@@ -191,7 +196,7 @@ def main():
     scene.render.fps = max(1, round(options.fps))
     scene.render.fps_base = scene.render.fps / options.fps
     scene.render.use_motion_blur = True
-    (bake if options.bake else play)(files, options.fps)
+    (bake if options.bake else play)(files)
     scene.frame_set(min(files) if options.frame is None else options.frame)
     if options.save:
         bpy.ops.wm.save_as_mainfile(filepath=str(pathlib.Path(options.save).resolve()))
