@@ -8,7 +8,8 @@
 //! | [`image`] | PNG, 8 and 16 bits |
 //! | [`picture`] | pictures, drawings and letters of users, as densities |
 //! | [`movie`] | GIF, APNG and MP4 from finished PNG frames |
-//! | [`mesh`] | triangle meshes: OBJ, PLY, STL, glTF |
+//! | [`mesh`] | triangle meshes: OBJ, PLY, STL, glTF, USD; particles: PLY, NumPy |
+//! | [`outline`] | outlines of liquids in 2D: SVG |
 //! | `checkpoint` | the state of a simulation, for exact resume |
 //! | [`folder`] | the output folder of a scene and its manifest |
 //! | [`records`] | size and checksum of every finished file |
@@ -27,6 +28,7 @@ pub mod mesh;
 pub mod movie;
 mod mp4_movie;
 pub mod npy;
+pub mod outline;
 pub mod output;
 mod palette;
 pub mod picture;
@@ -43,9 +45,14 @@ pub use crate::caught::panics_are_caught;
 pub use crate::image::{Picture, Samples, read_png, read_png16, write_map, write_png, write_png16};
 pub use exr::{ExrPass, ExrPixels, ExrPrecision, read_exr, write_exr};
 pub use folder::{FolderError, Manifest, OutputFolder, Owner, Start};
-pub use mesh::{LoadedMesh, MeshFileError, load_mesh, parse_mesh, parse_mesh_frames, write_obj, write_ply};
+pub use mesh::{
+    GlbMaterial, LoadedMesh, LoadedParticles, MeshFileError, UpAxis, UsdaSequence, load_mesh, parse_mesh,
+    parse_mesh_frames, read_particles_ply, read_surface_ply, write_glb, write_obj, write_particles_npy,
+    write_particles_ply, write_ply, write_surface_obj, write_surface_ply, write_surface_usda, z_up,
+};
 pub use movie::{MovieError, MovieFormat, assemble};
 pub use npy::{read_npy, write_npy};
+pub use outline::{OutlineStyle, write_outline_svg};
 pub use output::{IoError, OutputFile, sweep_temporaries, sync_files, sync_folder, write_whole};
 pub use records::{Damage, Stamp};
 pub use scene_hash::SceneHash;

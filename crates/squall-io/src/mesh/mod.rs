@@ -1,4 +1,4 @@
-//! Triangle meshes from and to files: OBJ, PLY, STL, glTF.
+//! Triangle meshes from and to files: OBJ, PLY, STL, glTF, USD; particles as PLY.
 //!
 //! Files come from anywhere: every count is checked against the size of the file before memory is taken, every number is
 //! finite, every index exists. Coordinates are taken as metres with y up, as they stand.
@@ -8,27 +8,48 @@
 //! | OBJ | polygons of all groups as one mesh | yes |
 //! | PLY | text, binary of both byte orders | binary, little endian |
 //! | STL | text, binary; corners at the same place become one | no |
-//! | glTF, GLB | triangles of all nodes of the scene, transformed and animated; no compression, bones or morph targets | no |
+//! | glTF, GLB | triangles of all nodes of the scene, transformed and animated; no compression, bones or morph targets | GLB |
+//! | USD | no | text, with time samples |
+//!
+//! Surfaces of liquids ([`SurfaceMesh`](squall_core::surface::SurfaceMesh)) go to all formats that are written, with normals, velocities
+//! and attributes where the format has room. Nothing is written that is not finite.
 
 mod build;
+mod glb;
 mod gltf;
 mod gltf_buffer;
 mod gltf_motion;
 mod obj;
+mod obj_write;
+mod particles;
+#[cfg(test)]
+mod particles_tests;
 mod ply;
+mod ply_table;
+mod ply_write;
 mod stl;
+mod surface;
+#[cfg(test)]
+mod surface_tests;
 #[cfg(test)]
 mod tests;
-mod write;
+mod text;
+mod usda;
 
 use crate::output::IoError;
 use build::Fault;
+pub use glb::{GlbMaterial, write_glb};
+pub use obj_write::{write_obj, write_surface_obj};
+pub use particles::{LoadedParticles, read_particles_ply, write_particles_npy, write_particles_ply};
+pub use ply_table::read_surface_ply;
+pub use ply_write::{write_ply, write_surface_ply};
 use squall_core::shape::TriangleMesh;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-pub use write::{write_obj, write_ply};
+pub use surface::{UpAxis, z_up};
+pub use usda::{UsdaSequence, write_surface_usda};
 
 /// A larger file is refused.
 const MOST_BYTES: u64 = 512 << 20;

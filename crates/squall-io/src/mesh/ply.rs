@@ -4,7 +4,7 @@ use super::LoadedMesh;
 use super::build::{Builder, Fault, MOST, Words, quote};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+pub enum Kind {
     I8,
     U8,
     I16,
@@ -40,21 +40,31 @@ impl Kind {
     }
 }
 
-struct Property {
-    name: Vec<u8>,
+pub struct Property {
+    pub name: Vec<u8>,
     /// What counts the items of a list; none for a single number.
-    list: Option<Kind>,
-    kind: Kind,
+    pub list: Option<Kind>,
+    pub kind: Kind,
 }
 
-struct Element {
-    name: Vec<u8>,
-    count: usize,
-    properties: Vec<Property>,
+pub struct Element {
+    pub name: Vec<u8>,
+    pub count: usize,
+    pub properties: Vec<Property>,
+}
+
+/// What a file says before its numbers.
+pub struct Header<'a> {
+    pub elements: Vec<Element>,
+    /// What stands after the word `comment`.
+    pub comments: Vec<&'a [u8]>,
+    pub numbers: Numbers<'a>,
+    /// Bytes of the numbers.
+    size: usize,
 }
 
 /// The numbers after the header, one by one.
-enum Numbers<'a> {
+pub enum Numbers<'a> {
     Text(Words<'a>),
     Binary { data: &'a [u8], at: usize, big_endian: bool },
 }
@@ -106,7 +116,7 @@ impl Numbers<'_> {
 }
 
 pub fn parse(data: &[u8]) -> Result<LoadedMesh, Fault> {
-    let (elements, mut numbers, size) = header(data)?;
+    let Header { elements, mut numbers, size, .. } = header(data)?;
     // A lie in the header must not cost memory or time.
     for element in &elements {
         let least: usize = element.properties.iter().map(|property| numbers.least(property)).sum();
@@ -187,8 +197,8 @@ fn whole(numbers: &Numbers, value: f64) -> Result<u32, Fault> {
     Err(numbers.fault(format!("{value} is neither a count nor the number of a vertex")))
 }
 
-/// The elements, the numbers that follow, and how many bytes those are.
-fn header(data: &[u8]) -> Result<(Vec<Element>, Numbers<'_>, usize), Fault> {
+pub fn header(data: &[u8]) -> Result<Header<'_>, Fault> {
+    let mut comments = Vec::new();
     let mut elements: Vec<Element> = Vec::new();
     let mut format = None;
     let mut at = 0;
@@ -198,12 +208,14 @@ fn header(data: &[u8]) -> Result<(Vec<Element>, Numbers<'_>, usize), Fault> {
         let Some(length) = data[at..].iter().position(|&byte| byte == b'\n') else {
             return Err(Fault::line(line_number, "the header has no end: a line \"end_header\" is missing"));
         };
-        let words: Vec<&[u8]> = Words::new(&data[at..at + length], 1).collect();
+        let line = data[at..at + length].trim_ascii();
+        let words: Vec<&[u8]> = Words::new(line, 1).collect();
         at += length + 1;
         let fault = |what: String| Fault::line(line_number, what);
         let bad_kind = |word: &[u8]| fault(format!("{} is no type of number", quote(word)));
         match words.as_slice() {
-            [b"ply"] | [] | [b"comment" | b"obj_info", ..] => {}
+            [b"comment", ..] => comments.push(line[b"comment".len()..].trim_ascii_start()),
+            [b"ply"] | [] | [b"obj_info", ..] => {}
             [b"format", name, _] => format = Some(*name),
             [b"element", name, count] => {
                 let parsed = std::str::from_utf8(count).ok().and_then(|count| count.parse().ok());
@@ -240,7 +252,7 @@ fn header(data: &[u8]) -> Result<(Vec<Element>, Numbers<'_>, usize), Fault> {
                         ));
                     }
                 };
-                return Ok((elements, numbers, body.len()));
+                return Ok(Header { elements, comments, numbers, size: body.len() });
             }
             [other, ..] => return Err(fault(format!("{} means nothing here", quote(other)))),
         }

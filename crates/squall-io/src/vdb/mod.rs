@@ -16,6 +16,7 @@
 //! | `meta`, `transform` | metadata and the map from cells to metres |
 //! | `tree` | where in a tree a block is |
 //! | `mask`, `turn` | what is worth writing; z up instead of y |
+//! | `inside` | what of a level set is inside though nobody stored it |
 //! | `pack` | values of nodes as bytes and back: masks, half floats, zlib, Blosc |
 //! | `write`, `read`, `info` | whole files |
 //!
@@ -23,6 +24,7 @@
 
 mod blosc;
 mod info;
+mod inside;
 mod mask;
 mod meta;
 mod pack;
@@ -85,7 +87,8 @@ pub enum VdbClass {
     /// Density and the like. Active: what differs from the background.
     FogVolume,
     /// A signed distance, negative inside, with a positive background. Active: what is neither the background nor its
-    /// negative. Blocks full of the negative are written as one value each.
+    /// negative. Blocks full of the negative are written as one value each, and so are blocks that are not stored but lie
+    /// inside, by the signs of the stored cells around them.
     LevelSet,
     /// A vector of which component `a` lives in the middle of the cell's lower face across `a`. The transform is that of
     /// the cells; readers that know the class shift each component by half a cell.

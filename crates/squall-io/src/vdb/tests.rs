@@ -186,6 +186,80 @@ fn a_level_set_has_an_inactive_inside() {
     }
 }
 
+/// The distance to a ball of `radius` blocks around `centre` (in blocks), only where the surface is near.
+fn ball(centre: [f32; 3], radius: f32, background: f32) -> Volume {
+    let mut ball = volume(&[], background, || 0.0);
+    let [low, high]: [[i32; 3]; 2] = [-1.0, 1.0].map(|s| centre.map(|c| (c + s * (radius + 1.0)).floor() as i32));
+    for n in 0..(0..3).map(|a| high[a] - low[a] + 1).product() {
+        let [ny, nz] = [high[1] - low[1] + 1, high[2] - low[2] + 1];
+        let block = [low[0] + n / (ny * nz), low[1] + n / nz % ny, low[2] + n % nz];
+        let distance = |i: usize| {
+            let within = [i % BLOCK, i / BLOCK % BLOCK, i / (BLOCK * BLOCK)];
+            let away = |a: usize| block[a] as f32 + (within[a] as f32 + 0.5) / BLOCK as f32 - centre[a];
+            ((0..3).map(|a| away(a).powi(2)).sum::<f32>().sqrt() - radius).clamp(-background, background)
+        };
+        let values: Vec<f32> = (0..BLOCK_CELLS).map(distance).collect();
+        if values.iter().any(|v| v.abs() < background) {
+            ball.blocks.push(block);
+            ball.values.extend(values);
+        }
+    }
+    ball
+}
+
+#[test]
+fn what_nobody_stored_inside_a_level_set_is_inside() {
+    for (centre, radius) in [([0.0; 3], 3.5), ([-20.3, 511.8, 7.1], 6.2)] {
+        let ball = ball(centre, radius, 0.4);
+        for compression in ALL {
+            let bytes = written(&[VdbGrid { class: VdbClass::LevelSet, ..scalar(&ball) }], compression);
+            let back = only_scalar(&bytes);
+            let mut filled = 0;
+            for (b, block) in back.blocks.iter().enumerate() {
+                match ball.blocks.binary_search(block) {
+                    Ok(stored) => assert_eq!(back.block(b), ball.block(stored)),
+                    Err(_) => {
+                        let away = |a: usize| block[a] as f32 + 0.5 - centre[a];
+                        assert!((0..3).map(|a| away(a).powi(2)).sum::<f32>().sqrt() < radius, "{block:?}");
+                        assert!(back.block(b).iter().all(|&v| v == -0.4));
+                        filled += 1;
+                    }
+                }
+            }
+            assert_eq!(filled + ball.blocks.len(), back.blocks.len());
+            // Whatever is further in than a band and the diagonal of a block lies in blocks that nobody stored.
+            let core = 4.0 / 3.0 * std::f32::consts::PI * (radius - 0.4 - 3.0_f32.sqrt()).powi(3);
+            assert!(filled as f32 > core, "{filled}");
+        }
+    }
+}
+
+#[test]
+fn a_bubble_in_a_level_set_stays_outside_and_nodes_deep_inside_are_one_value() {
+    // Two shells around one middle: water between them, air within the smaller.
+    let background = 0.4;
+    let (outer, mut inner) = (ball([8.0; 3], 31.0, background), ball([8.0; 3], 3.0, background));
+    inner.values.iter_mut().for_each(|v| *v = -*v);
+    let mut both: Vec<([i32; 3], &[f32])> = Vec::new();
+    for volume in [&outer, &inner] {
+        both.extend(volume.blocks.iter().enumerate().map(|(b, block)| (*block, volume.block(b))));
+    }
+    both.sort_unstable_by_key(|(block, _)| *block);
+    let water = Volume {
+        blocks: both.iter().map(|(block, _)| *block).collect(),
+        values: both.iter().flat_map(|(_, values)| values.iter().copied()).collect(),
+        ..outer.clone()
+    };
+    let bytes = written(&[VdbGrid { class: VdbClass::LevelSet, ..scalar(&water) }], VdbCompression::Zip);
+    let missing = inside::missing_inside(&water);
+    assert!(!missing.contains(&[8; 3]), "the middle of the bubble");
+    assert!(missing.contains(&[8, 8, 15]) && missing.contains(&[-8, 8, 8]), "water");
+    // A hundred thousand blocks are too many to be spread over cells here; as values they are a few nodes.
+    assert!(missing.len() > 100_000 && bytes.len() < water.values.len() * 4 + 2_000_000, "{}", bytes.len());
+    let info = parse_info(&bytes).unwrap();
+    assert_eq!(info.grids[0].values.as_ref().unwrap().leaves, water.blocks.len());
+}
+
 #[test]
 fn empty_grids_and_blocks_of_background_are_fine() {
     let empty = volume(&[], 2.0, || 0.0);
@@ -286,11 +360,14 @@ fn volumes_that_make_no_sense_are_refused_by_name() {
         let error = write_vdb(folder.join("a.vdb"), &[scalar(&bad)], &VdbOptions::default()).unwrap_err().to_string();
         assert!(error.contains(expected) && error.contains("`density`") && error.contains("a.vdb"), "{error}");
     }
+    let scattered = volume(&SCATTERED, 1.0, || 0.5);
     let moved = Volume { origin: [9.0; 3], ..good.clone() };
     for (expected, grids) in [
         ("two grids of this name", vec![scalar(&good), scalar(&good)]),
         ("staggered", vec![VdbGrid { class: VdbClass::Staggered, ..scalar(&good) }]),
         ("name that a grid can have", vec![VdbGrid { name: "", ..scalar(&good) }]),
+        ("must be positive", vec![VdbGrid { class: VdbClass::LevelSet, ..scalar(&good) }]),
+        ("cannot be told", vec![VdbGrid { class: VdbClass::LevelSet, ..scalar(&scattered) }]),
         ("same cells", vec![VdbGrid { values: VdbValues::Vector([&good, &good, &moved]), ..scalar(&good) }]),
     ] {
         let error = write_vdb(folder.join("a.vdb"), &grids, &VdbOptions::default()).unwrap_err().to_string();

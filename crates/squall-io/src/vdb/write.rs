@@ -12,7 +12,7 @@ use super::pack::{Format, Packer};
 use super::transform::write_transform;
 use super::tree::{FAR, LOWER, Path, UPPER, count, ones, place, root_origin, set};
 use super::wire::{put_text, put_u32};
-use super::{VdbClass, VdbGrid, VdbOptions, VdbPrecision, VdbValues};
+use super::{VdbClass, VdbGrid, VdbOptions, VdbPrecision, VdbValues, inside};
 use crate::output::{IoError, OutputFile};
 
 pub(super) const MAGIC: u64 = 0x5644_4220;
@@ -96,6 +96,13 @@ fn check(grid: &VdbGrid<'_>) -> Result<(), String> {
             return Err(format!("the cells of block {block:?} are too far out"));
         }
     }
+    if grid.class == VdbClass::LevelSet {
+        let far = volumes[0].background;
+        if far.is_nan() || far <= 0.0 {
+            return Err(format!("a level set with {far} far outside: it must be positive there"));
+        }
+        inside::check(volumes[0])?;
+    }
     Ok(())
 }
 
@@ -169,12 +176,19 @@ impl<const N: usize> Tree<N> {
             )
             .collect();
         let (leaves, values): (Vec<_>, _) = chunks.into_iter().unzip();
-        Self { background, leaves: leaves.into_iter().flatten().collect(), values }
+        let mut leaves: Vec<Leaf> = leaves.into_iter().flatten().collect();
+        if class == VdbClass::LevelSet {
+            let missing = inside::missing_inside(volumes[0]).into_iter();
+            leaves.extend(missing.map(|block| Leaf { path: Path::to_block(block), block, active: None }));
+            leaves.par_sort_unstable_by_key(|leaf| leaf.path);
+        }
+        Self { background, leaves, values }
     }
 
     fn metadata(&self, grid: &VdbGrid<'_>, format: Format) -> Metadata {
         let active: usize = self.leaves.iter().flat_map(|leaf| leaf.active).map(|mask| count(&mask)).sum();
-        let memory = self.leaves.len() * (N * BLOCK_CELLS * 4 + BLOCK_CELLS / 8);
+        let memory =
+            self.leaves.iter().filter(|leaf| leaf.active.is_some()).count() * (N * BLOCK_CELLS * 4 + BLOCK_CELLS / 8);
         let (low, high) = self.bounds();
         let mut metadata = Metadata::from([
             ("name".into(), grid.name.into()),
@@ -218,10 +232,14 @@ impl<const N: usize> Tree<N> {
         for root in roots {
             root_origin(root[0].path.root).iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()));
             let lowers: Vec<&[Leaf]> = root.chunk_by(|a, b| a.path.upper == b.path.upper).collect();
-            let mut children = vec![0; UPPER / 64];
-            lowers.iter().for_each(|lower| set(&mut children, lower[0].path.upper.into()));
-            self.write_node(out, &mut packer, &children, &vec![0; UPPER / 64]);
-            for lower in lowers {
+            let (mut children, mut negative) = (vec![0; UPPER / 64], vec![0; UPPER / 64]);
+            // A node deep inside is one value.
+            let is_needed = |lower: &&[Leaf]| lower.len() < LOWER || lower.iter().any(|leaf| leaf.active.is_some());
+            for lower in &lowers {
+                set(if is_needed(lower) { &mut children } else { &mut negative }, lower[0].path.upper.into());
+            }
+            self.write_node(out, &mut packer, &children, &negative);
+            for lower in lowers.into_iter().filter(is_needed) {
                 let (mut children, mut negative) = ([0; LOWER / 64], [0; LOWER / 64]);
                 for leaf in lower {
                     set(if leaf.active.is_some() { &mut children } else { &mut negative }, leaf.path.lower.into());
