@@ -32,6 +32,10 @@
 //! | `shadow` | light that reaches every place in the smoke |
 //! | `march` | rays through smoke |
 //! | `passes`, `slope` | more than colour from the same rays: motion, normals, heat, light from six sides |
+//! | `liquid`, `levels`, `lookup` | water, its surface for rays, what is dissolved in it |
+//! | `water`, `optics` | what is seen in water and through it |
+//! | `caustics` | light that falls through water |
+//! | `environment` | what is all around |
 //! | `surface`, `shading` | objects by their distance, the ground, shadows on them |
 //! | `frame` | linear light with depth, and tone |
 //!
@@ -41,9 +45,15 @@
 
 mod bricks;
 mod camera;
+mod caustics;
+mod environment;
 mod frame;
 mod index;
+mod levels;
+mod liquid;
+mod lookup;
 mod march;
+mod optics;
 mod orbit;
 mod passes;
 mod ramp;
@@ -54,12 +64,15 @@ mod stage;
 mod style;
 mod surface;
 mod vector;
+mod water;
 
 pub use camera::{Camera, Projection};
+pub use environment::{Environment, Softbox};
 pub use frame::{Frame, Tone};
+pub use liquid::{Ink, Liquid};
 pub use orbit::{Orbit, OrbitKey};
 pub use passes::{Motion, Passes, Wanted, passes};
 pub use ramp::blackbody;
 pub use stage::{Scene, Stage, Substance, render};
-pub use style::{Ambient, Finish, Glow, Ground, Light, MAX_LIGHTS, Quality, Ramp, Scatter, Source, Style};
+pub use style::{Ambient, Finish, Glow, Ground, Light, MAX_LIGHTS, Quality, Ramp, Scatter, Source, Style, Tiles};
 pub use surface::{FnSurface, ShapeSurface, Sphere, Surface};

@@ -6,10 +6,10 @@
 
 use super::bricks::{BRICK, Bricks, Channel, LANES, Spots};
 use super::camera::{Camera, Lens};
+use super::environment::Sky;
 use super::index::{Crossing, Line};
 use super::march::{OPAQUE, Shine, THIN, one_minus_exp};
 use super::ramp::Emission;
-use super::shading::Shader;
 use super::shadow::LightGrid;
 use super::slope::{slopes, total};
 use super::stage::{Lights, Row, Scene, Stage};
@@ -157,8 +157,8 @@ impl Stage<'_> {
         [width, height]: [usize; 2],
         frame: u64,
     ) -> Vec<Sums> {
-        let Self { bricks, surfaces, style, .. } = self;
-        let shader = Shader { style, surfaces, bricks, lights, middle: self.middle, size: self.size };
+        let sky = Sky::new(&self.style, follower.lens);
+        let shader = self.shader(lights, &sky);
         let mut sums = vec![Sums::default(); width * height];
         sums.par_chunks_mut(width).enumerate().for_each(|(y, sums)| {
             let mut row = Row::new(width);
