@@ -239,7 +239,9 @@ fn put_square(slice: &mut [Rgb], size: [usize; 2], corners: [Arrival; 4]) {
     let [a, b, c, d] = corners;
     let apart = |p: Arrival, q: Arrival| (p.at[0] - q.at[0]).abs().max((p.at[1] - q.at[1]).abs());
     let widest = apart(a, b).max(apart(a, c)).max(apart(b, d)).max(apart(c, d));
-    if corners.iter().any(|p| p.events != a.events) || a.events == LOST || widest > TORN {
+    // Corners that came on different ways belong together only if they arrive together.
+    let same = corners.iter().all(|p| p.events == a.events);
+    if corners.iter().any(|p| p.events == LOST) || widest > if same { TORN } else { 1.5 } {
         for p in corners.iter().filter(|p| p.events != LOST) {
             // Over nine texels: nothing is known of where the light between the corners went.
             for n in 0..9 {

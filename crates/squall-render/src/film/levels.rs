@@ -305,7 +305,7 @@ fn brick(distance: &Volume, place: [i32; 3]) -> Brick {
         return Brick::Side(OUTSIDE);
     }
     // From -1 to 9: the block below, this one, and the one above, and where in them.
-    let split: [(usize, usize); WIDE] = std::array::from_fn(|i| ((i + BRICK - 1) / BRICK, (i + BRICK - 1) % BRICK));
+    let split: [(usize, usize); WIDE] = std::array::from_fn(|i| i + BRICK - 1).map(|i| (i / BRICK, i % BRICK));
     let per_cell = (1.0 / distance.spacing) as f32;
     let mut raw = [MISSING; RAW];
     let mut out = raw.iter_mut();

@@ -60,12 +60,21 @@ impl<'a> Liquid<'a> {
     fn check(&self) -> Result<(), RenderError> {
         check_liquid(self.tint, self.depth, self.ior, self.roughness)?;
         super::bricks::check(self.distance)?;
+        check_reach(self.distance)?;
         for ink in &self.inks {
             check_ink(ink.tint, ink.depth)?;
             super::bricks::check(ink.amount)?;
+            check_reach(ink.amount)?;
         }
         Ok(())
     }
+}
+
+/// Refuses blocks so far away that their cells cannot be counted.
+fn check_reach(volume: &Volume) -> Result<(), RenderError> {
+    const FURTHEST: i32 = 1 << 26;
+    let far = volume.blocks.iter().flatten().any(|v| !(-FURTHEST..FURTHEST).contains(v));
+    if far { Err(RenderError::Spread { cells: [usize::MAX; 3] }) } else { Ok(()) }
 }
 
 /// Light lost per metre. Black would be infinite, which is not needed: after `depth` metres a millionth is left.

@@ -54,7 +54,7 @@ mod tests {
         assert!((fresnel(1.0, 1.333) - 0.0204).abs() < 1e-4);
         assert!((fresnel(1.0, 1.0 / 1.333) - 0.0204).abs() < 1e-4, "and so it does from inside");
         assert!(fresnel(0.0, 1.333) > 0.9999);
-        assert_eq!(fresnel(0.3, 1.0), 0.0, "what is not slower mirrors nothing");
+        assert!(fresnel(0.3, 1.0) < 1e-12, "what is not slower mirrors nothing");
         // By the formula for 60 degrees: 4.2 % along and 0.0 across at Brewster's angle of 53 degrees, 6 % at 60.
         assert!((fresnel(0.5, 1.333) - 0.0596).abs() < 5e-4, "{}", fresnel(0.5, 1.333));
     }

@@ -13,6 +13,7 @@ use super::shadow::LightGrid;
 use super::style::{Quality, Style, check_substance};
 use super::surface::{Surface, Surfaces};
 use super::vector::{Vec3, add, along, clip, length, scale, sub};
+use super::water::NEAR;
 use crate::color::Rgb;
 use crate::image::pattern;
 use crate::plane::RenderError;
@@ -264,7 +265,7 @@ impl<'a> Row<'a> {
             let mut through = marched.through;
             let mut distance = self.before[x] + f64::from(marched.half_way) * shader.bricks.spacing;
             if let Some(hit) = self.hits[x].as_ref().filter(|_| through > 0.0) {
-                let [r, g, b, a] = shader.shade(&self.rays[x], hit, lens.footprint(hit.distance), false);
+                let [r, g, b, a] = shader.shade(&self.rays[x], hit, lens.footprint(hit.distance.max(NEAR)), false);
                 (0..3).for_each(|c| color[c] += through * [r, g, b][c]);
                 through *= 1.0 - a;
                 if a > 0.5 {

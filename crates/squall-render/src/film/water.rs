@@ -22,6 +22,8 @@ const LEAST: f32 = 0.03;
 const LEAST_FIRST: f32 = 0.004;
 /// The brightest that a light itself can make a ray: more would be sparks in single pixels.
 const BRIGHTEST: f32 = 5.0;
+/// The least distance at which the size of a pixel is looked up, in metres.
+pub(super) const NEAR: f64 = 1e-6;
 /// The widest cone that is told apart from a wider one.
 const WIDEST: f64 = 1.0;
 /// Parts of a ray that wait to be followed.
@@ -47,11 +49,10 @@ struct Leg {
 impl<'a, const N: usize> Shader<'a, N> {
     /// Light that reaches the camera along a ray that meets water at `distance` metres, or starts in it.
     pub(super) fn look(&self, water: &Water, ray: &Ray, distance: f64, inside: bool, footprint: f64) -> Rgb {
-        // As wide as a pixel; without perspective it does not grow.
-        let spread = if inside { 0.0 } else { footprint / distance.max(1e-9) };
-        let width = if inside { footprint } else { 0.0 };
+        // A ray is as wide as a pixel wherever it is.
+        let spread = (footprint / distance.max(NEAR)).min(0.05);
         let mut color = [0.0; 3];
-        let first = Leg { ray: *ray, inside, leaving: false, weight: [1.0; 3], events: 0, width, spread };
+        let first = Leg { ray: *ray, inside, leaving: false, weight: [1.0; 3], events: 0, width: 0.0, spread };
         let mut waiting = [first; WAITING];
         let mut count = 1;
         let mut known = (!inside).then_some(distance);
@@ -117,7 +118,7 @@ impl<'a, const N: usize> Shader<'a, N> {
             width,
             spread: (spread + wider).min(WIDEST),
         };
-        let Some(normal) = water.levels.normal(x) else {
+        let Some(normal) = water.levels.normal(x).map(|normal| self.upright(x, normal, cell)) else {
             let straight = part(ray.direction, !inside, 1.0, 0.0);
             return self.go_on_with(straight, None, color);
         };
@@ -130,7 +131,7 @@ impl<'a, const N: usize> Shader<'a, N> {
             None => self.go_on_with(Leg { weight: leg.weight, ..back }, None, color),
             Some(bent) => {
                 let on = part(bent, !inside, 1.0 - mirrored, (1.0 - eta).abs() * turns);
-                let back = (mirrored > 0.0).then_some(back);
+                let back = (mirrored > 1e-9).then_some(back);
                 match back {
                     Some(back) if mirrored > 0.5 => self.go_on_with(back, Some(on), color),
                     back => self.go_on_with(on, back, color),
@@ -159,6 +160,16 @@ impl<'a, const N: usize> Shader<'a, N> {
         let lights = self.sky.lights(origin, direction, blur);
         for c in 0..3 {
             color[c] += leg.weight[c] * seen[c] + (leg.weight[c] * lights[c]).min(BRIGHTEST);
+        }
+    }
+
+    /// The normal where water stands on the ground: its lower edge, rounded by a cell, goes straight down to it.
+    fn upright(&self, x: Vec3, normal: Vec3, cell: f64) -> Vec3 {
+        match &self.style.ground {
+            Some(ground) if normal[1] < 0.0 && x[1] - ground.height < WETS[0] * cell => {
+                unit([normal[0], 0.0, normal[2]]).unwrap_or(normal)
+            }
+            _ => normal,
         }
     }
 
