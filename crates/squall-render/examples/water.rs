@@ -82,6 +82,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scene = Scene { liquid: Some(Liquid::new(&splash)), ..Scene::default() };
     shoot("splash", &scene, &on_tiles(0.15), &view([-0.3, 0.0, -0.5], [0.3, 0.92, 0.5], 18.0, 14.0))?;
 
+    // The same at night: with nothing around but a dark background.
+    let night = Style { ground: Some(Ground::default()), ..Style::default() };
+    shoot("night", &scene, &night, &view([-0.3, 0.0, -0.5], [0.3, 0.92, 0.5], 18.0, 14.0))?;
+
     // A block of water in a tank that is not there.
     let tank = volume([-0.75, -0.05, -0.45], [1.5, 1.1, 0.9], cells, |[x, y, z]| {
         let height =

@@ -157,15 +157,23 @@ impl<'a> Sky<'a> {
         color
     }
 
-    /// The flat background, where the direction is on the picture; else its nearer end.
+    /// The flat background, where the direction is on the picture; away from it, light from all around, where that is
+    /// brighter: a world as dark as most backgrounds would leave holes in drops.
     fn flat(&self, direction: Vec3) -> Rgb {
+        let ambient = &self.style.ambient;
+        let around = mix(ambient.ground, ambient.sky, (0.5 + 0.5 * direction[1]) as f32);
         if self.rows.is_empty() {
-            let ambient = &self.style.ambient;
-            return mix(ambient.ground, ambient.sky, (0.5 + 0.5 * direction[1]) as f32);
+            return around;
         }
-        let (up, away) = (dot(direction, self.axes[1]), -dot(direction, self.axes[2]));
-        let v = if away > 1e-3 { (up / (away * self.half)).clamp(-1.0, 1.0) } else { direction[1].signum() };
-        self.rows[((0.5 - 0.5 * v) * (ROWS - 1) as f64).round() as usize]
+        let [right, up, back] = self.axes.map(|axis| dot(direction, axis));
+        let away = -back * self.half;
+        let (v, beside) = if away > 1e-3 {
+            ((up / away).clamp(-1.0, 1.0), smoothstep(1.0, 3.0, up.hypot(0.5 * right) / away) as f32)
+        } else {
+            (direction[1].signum(), 1.0)
+        };
+        let row = self.rows[((0.5 - 0.5 * v) * (ROWS - 1) as f64).round() as usize];
+        std::array::from_fn(|c| row[c] + beside * (around[c] - row[c]).max(0.0))
     }
 
     /// What a ray that is not worth following sees, more or less.
@@ -198,4 +206,42 @@ impl<'a> Sky<'a> {
 fn disc(light: &Light, far: f64, blur: f64) -> f64 {
     let size = light.spread(far).atan().sin();
     size.max(LEAST_SIZE.to_radians().sin()).hypot(blur)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::film::Camera;
+
+    #[test]
+    fn a_light_in_the_sky_sends_as_much_as_it_gives_a_white_surface() {
+        let style = Style { lights: vec![Light::directional([0.0, 1.0, 0.0], [1.0; 3], 0.7)], ..Style::default() };
+        let sky = Sky::new(&style, &Camera::default().lens(8, 8).unwrap());
+        for blur in [0.0, 0.1] {
+            // The integral of radiance over the sky: pi times what a white matt surface sends back.
+            let n = 20_000;
+            let ring = |k: usize| {
+                let angle = (k as f64 + 0.5) / n as f64;
+                let radiance = f64::from(sky.lights([0.0; 3], [angle.sin(), angle.cos(), 0.0], blur)[0]);
+                std::f64::consts::TAU * angle.sin() * radiance / n as f64
+            };
+            let sum = (0..n).map(ring).sum::<f64>() / std::f64::consts::PI;
+            assert!((sum / 0.7 - 1.0).abs() < 0.02, "{blur}: {sum}");
+        }
+    }
+
+    #[test]
+    fn a_softbox_is_as_wide_as_it_says_and_the_sky_is_brightest_at_the_horizon() {
+        let lamp = Softbox { towards: [0.0, 0.0, -2.0], size: [20.0, 10.0], color: [1.0; 3], intensity: 5.0 };
+        let environment = Environment { boxes: vec![lamp], ..Environment::day() };
+        let style = Style { environment: Some(environment), ..Style::default() };
+        let sky = Sky::new(&style, &Camera::default().lens(8, 8).unwrap());
+        let at = |right: f64, up: f64| {
+            let (right, up) = (right.to_radians().tan(), up.to_radians().tan());
+            sky.seen(unit([right, up, -1.0]).unwrap(), 0.0)[0]
+        };
+        assert!(at(0.0, 0.0) == 5.0 && at(17.0, 8.0) == 5.0 && at(23.0, 0.0) < 1.0 && at(0.0, 12.0) < 1.0);
+        assert!(sky.seen([0.0, 0.0, 1.0], 0.0)[0] > sky.seen([0.0, 0.6, 0.8], 0.0)[0]);
+        assert!(sky.seen([0.0, 0.6, 0.8], 0.0)[0] > sky.seen([0.0, 1.0, 0.0], 0.0)[0]);
+    }
 }
