@@ -76,7 +76,7 @@ pub enum RenderError {
         other: ([f64; 3], f64),
     },
     /// Smoke in too large a box.
-    #[error("the smoke is spread over {cells:?} cells, too many to draw at once; are there stray blocks far away?")]
+    #[error("what is to be drawn is spread over {cells:?} cells, too many at once; are there stray blocks far away?")]
     Spread {
         /// Cells of the box around it.
         cells: [usize; 3],

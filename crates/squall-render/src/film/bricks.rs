@@ -341,7 +341,8 @@ impl Channel {
     }
 }
 
-fn check(volume: &Volume) -> Result<(), RenderError> {
+/// Refuses a volume whose parts do not fit together.
+pub(super) fn check(volume: &Volume) -> Result<(), RenderError> {
     let ordered = volume.blocks.is_sorted_by(|a, b| a < b);
     if !ordered || volume.values.len() != volume.blocks.len() * BLOCK_CELLS {
         return Err(RenderError::Blocks { blocks: volume.blocks.len(), values: volume.values.len() });

@@ -170,6 +170,11 @@ impl Lens {
         [self.right, self.up, self.back]
     }
 
+    /// Half the height of the picture: the tangent of half its angle, or in metres.
+    pub fn half(&self) -> f64 {
+        self.half
+    }
+
     /// Where on the picture a place is seen, in pixels from the upper left corner; `None` behind the camera.
     pub fn project(&self, x: Vec3) -> Option<[f64; 2]> {
         let [width, height] = self.size;

@@ -1,4 +1,4 @@
-//! Film: smoke, fire and objects in one picture, seen by a moving camera under several lights.
+//! Film: smoke, fire, water and objects in one picture, seen by a moving camera under several lights.
 //!
 //! ```
 //! use squall_core::Volume;
@@ -32,18 +32,54 @@
 //! | `shadow` | light that reaches every place in the smoke |
 //! | `march` | rays through smoke |
 //! | `passes`, `slope` | more than colour from the same rays: motion, normals, heat, light from six sides |
+//! | `liquid`, `levels`, `lookup` | water, its surface for rays, what is dissolved in it |
+//! | `water`, `optics` | what is seen in water and through it |
+//! | `caustics` | light that falls through water |
+//! | `environment` | what is all around |
 //! | `surface`, `shading` | objects by their distance, the ground, shadows on them |
 //! | `frame` | linear light with depth, and tone |
 //!
 //! Differences from a full solution of light transport: light is scattered once, with shadows softened as several
 //! scatterings would ([`Scatter::softness`]); fire lights smoke and objects only through lights placed in it; surfaces
-//! do not reflect each other. The same input gives the same bytes on any number of threads.
+//! do not reflect each other. Only water mirrors and bends what is seen; smoke is not seen in it or through it, and water
+//! casts no shadow on smoke. Objects under water have the straight shadows that they have in air. The same input gives
+//! the same bytes on any number of threads.
+//!
+//! Water:
+//!
+//! ```
+//! use squall_core::Volume;
+//! use squall_render::film::{Camera, Environment, Ground, Liquid, Quality, Scene, Style, render};
+//!
+//! // A drop of 30 cm, by the distance to its surface in cells of 5 cm.
+//! let at = |i: usize| [i % 16, i / 16 % 16, i / 256].map(|c| 0.05 * (c as f32 - 7.5));
+//! let distance = |[x, y, z]: [f32; 3]| x.hypot(y).hypot(z) - 0.3;
+//! let values: Vec<f32> = (0..16 * 16 * 16).map(|i| distance(at(i))).collect();
+//! let drop = Volume::from_dense([-0.4, 0.0, -0.4], 0.05, 1.0, [16; 3], &values);
+//!
+//! let scene = Scene { liquid: Some(Liquid::new(&drop)), ..Scene::default() };
+//! let style = Style {
+//!     ground: Some(Ground::tiled(0.0, 0.1)),
+//!     environment: Some(Environment::studio()),
+//!     ..Style::default()
+//! };
+//! let camera = Camera::framing([-0.4, 0.0, -0.4], [0.4, 0.8, 0.4], 30.0, 15.0, 30.0, 1.5, 0.05);
+//! let frame = render(&scene, &style, &camera, [96, 64], 0, Quality::PREVIEW)?;
+//! assert!(frame.rgba.iter().all(|pixel| pixel[3] == 1.0));
+//! # Ok::<(), squall_render::RenderError>(())
+//! ```
 
 mod bricks;
 mod camera;
+mod caustics;
+mod environment;
 mod frame;
 mod index;
+mod levels;
+mod liquid;
+mod lookup;
 mod march;
+mod optics;
 mod orbit;
 mod passes;
 mod ramp;
@@ -54,12 +90,15 @@ mod stage;
 mod style;
 mod surface;
 mod vector;
+mod water;
 
 pub use camera::{Camera, Projection};
+pub use environment::{Environment, Softbox};
 pub use frame::{Frame, Tone};
+pub use liquid::{Ink, Liquid};
 pub use orbit::{Orbit, OrbitKey};
 pub use passes::{Motion, Passes, Wanted, passes};
 pub use ramp::blackbody;
 pub use stage::{Scene, Stage, Substance, render};
-pub use style::{Ambient, Finish, Glow, Ground, Light, MAX_LIGHTS, Quality, Ramp, Scatter, Source, Style};
+pub use style::{Ambient, Finish, Glow, Ground, Light, MAX_LIGHTS, Quality, Ramp, Scatter, Source, Style, Tiles};
 pub use surface::{FnSurface, ShapeSurface, Sphere, Surface};

@@ -2,14 +2,17 @@
 //! light from six sides.
 //!
 //! Every sample along a ray counts with the share of the picture that it makes: `through (1 - exp(-tau))`, as in
-//! `march`. Objects and the ground hide smoke and have no values of their own.
+//! `march`. Water counts with what smoke leaves of the ray where it meets the surface; it moves and faces as its surface
+//! does, and hides what is behind it. Objects and the ground hide smoke and have no values of their own.
 
 use super::bricks::{BRICK, Bricks, Channel, LANES, Spots};
 use super::camera::{Camera, Lens};
+use super::environment::Sky;
 use super::index::{Crossing, Line};
+use super::liquid::Water;
+use super::lookup::Lookup;
 use super::march::{OPAQUE, Shine, THIN, one_minus_exp};
 use super::ramp::Emission;
-use super::shading::Shader;
 use super::shadow::LightGrid;
 use super::slope::{slopes, total};
 use super::stage::{Lights, Row, Scene, Stage};
@@ -22,9 +25,9 @@ use squall_core::Volume;
 /// What is wanted besides colour.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted<'a> {
-    /// How far smoke moves on the picture.
+    /// How far smoke and water move on the picture.
     pub motion: Option<Motion<'a>>,
-    /// Whether the way that smoke faces is wanted.
+    /// Whether the way that smoke and water face is wanted.
     pub normal: bool,
     /// A field whose mean is wanted.
     pub temperature: Option<&'a Volume>,
@@ -32,7 +35,7 @@ pub struct Wanted<'a> {
     pub six_way: bool,
 }
 
-/// How smoke and the camera move.
+/// How smoke, water and the camera move.
 #[derive(Clone, Copy)]
 pub struct Motion<'a> {
     /// Components of the velocity, m/s.
@@ -50,11 +53,12 @@ pub struct Passes {
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// How much of what is behind the smoke hides, 0 to 1.
+    /// How much of what is behind smoke hides, 0 to 1; 1 where water is.
     pub opacity: Vec<f32>,
-    /// Pixels to the right and up from this frame to the next, the mean of the smoke in the pixel; 0 where there is none.
+    /// Pixels to the right and up from this frame to the next, the mean of smoke and water in the pixel; 0 where
+    /// there is none.
     pub motion: Vec<[f32; 2]>,
-    /// Away from the smoke, of length 1: to the right, up, towards the viewer. Towards the viewer where there is none.
+    /// Away from smoke or water, of length 1: to the right, up, towards the viewer. Towards the viewer where there is none.
     pub normal: Vec<[f32; 3]>,
     /// The mean of the field over what is seen of smoke and glow; 0 where there is neither.
     pub temperature: Vec<f32>,
@@ -84,6 +88,10 @@ pub fn passes(
     scene.substances.iter_mut().for_each(|s| s.albedo = [1.0; 3]);
     let stage = Stage::new(&scene, &style, Quality { sky_directions: 1, ..quality })?;
     let bricks = &stage.bricks;
+    let flow = match wanted.motion.filter(|_| stage.water.is_some()) {
+        Some(Motion { velocity: [u, v, w], .. }) => Some([Lookup::new(u)?, Lookup::new(v)?, Lookup::new(w)?]),
+        None => None,
+    };
     let velocity = wanted.motion.map(|motion| motion.velocity.map(|v| bricks.channel(v)));
     let normal = wanted.normal.then(|| {
         let volumes: Vec<(&Volume, f32)> = scene.substances.iter().map(|s| (s.amount, s.kappa)).collect();
@@ -97,6 +105,7 @@ pub fn passes(
         motion: velocity.zip(next).zip(wanted.motion).map(|((v, next), motion)| (v, next, motion.seconds)),
         temperature: wanted.temperature.map(|t| bricks.channel(t)),
         normal,
+        flow,
         lens: &lens,
     };
     let sums = match &stage.lights {
@@ -121,6 +130,8 @@ struct Sums {
     opacity: f32,
     motion: [f32; 2],
     slope: [f32; 3],
+    /// The sum of the normals of water, times their weights.
+    water: [f32; 3],
     temperature: f32,
     /// The weights of `temperature`: what glows counts as well.
     seen: f32,
@@ -130,8 +141,8 @@ struct Sums {
 
 impl Sums {
     fn scale(&mut self, by: f32) {
-        let Self { opacity, motion, slope, temperature, seen, six_way, glow } = self;
-        for v in [opacity, temperature, seen, glow].into_iter().chain(motion).chain(slope).chain(six_way) {
+        let Self { opacity, motion, slope, water, temperature, seen, six_way, glow } = self;
+        for v in [opacity, temperature, seen, glow].into_iter().chain(motion).chain(slope).chain(water).chain(six_way) {
             *v *= by;
         }
     }
@@ -146,6 +157,8 @@ struct Follower<'a> {
     motion: Option<([Channel; 3], Lens, f64)>,
     temperature: Option<Channel>,
     normal: Option<[Channel; 3]>,
+    /// Velocity at the surface of water.
+    flow: Option<[Lookup; 3]>,
     lens: &'a Lens,
 }
 
@@ -157,8 +170,8 @@ impl Stage<'_> {
         [width, height]: [usize; 2],
         frame: u64,
     ) -> Vec<Sums> {
-        let Self { bricks, surfaces, style, .. } = self;
-        let shader = Shader { style, surfaces, bricks, lights, middle: self.middle, size: self.size };
+        let sky = Sky::new(&self.style, follower.lens);
+        let shader = self.shader(lights, &sky);
         let mut sums = vec![Sums::default(); width * height];
         sums.par_chunks_mut(width).enumerate().for_each(|(y, sums)| {
             let mut row = Row::new(width);
@@ -167,9 +180,10 @@ impl Stage<'_> {
                     return;
                 }
                 row.aim(y, sample, frame, self.quality.samples, follower.lens, &shader);
-                for (ray, sums) in row.smoke.iter().zip(&mut *sums) {
-                    if let Some((line, jitter)) = ray {
-                        follower.ray(lights, line, *jitter, sums);
+                for (x, (ray, sums)) in row.smoke.iter().zip(&mut *sums).enumerate() {
+                    let through = ray.map_or(1.0, |(line, jitter)| follower.ray(lights, &line, jitter, sums));
+                    if let (Some(water), Some(place)) = (&self.water, row.water(x)) {
+                        follower.water(water, place, through, sums);
                     }
                 }
             }
@@ -181,8 +195,28 @@ impl Stage<'_> {
 }
 
 impl Follower<'_> {
-    /// The same samples and weights as `march`: the two must agree on what is seen.
-    fn ray<const N: usize>(&self, lights: &LightGrid<N>, line: &Line, jitter: f32, sums: &mut Sums) {
+    /// The surface of water at a place, of which `weight` is seen.
+    fn water(&self, water: &Water, x: Vec3, weight: f32, sums: &mut Sums) {
+        sums.opacity += weight;
+        let normal = water.levels.normal(x).unwrap_or([0.0; 3]);
+        (0..3).for_each(|a| sums.water[a] += weight * normal[a] as f32);
+        if let (Some(flow), Some((_, next, seconds))) = (&self.flow, &self.motion) {
+            let velocity = flow.each_ref().map(|component| f64::from(component.at(x)));
+            self.moves(x, along(x, velocity, *seconds), next, weight, sums);
+        }
+    }
+
+    /// Counts a move from here to there.
+    fn moves(&self, here: Vec3, there: Vec3, next: &Lens, weight: f32, sums: &mut Sums) {
+        if let (Some(now), Some(then)) = (self.lens.project(here), next.project(there)) {
+            sums.motion[0] += weight * (then[0] - now[0]) as f32;
+            // Up, where pixels are counted downwards.
+            sums.motion[1] += weight * (now[1] - then[1]) as f32;
+        }
+    }
+
+    /// The same samples and weights as `march`: the two must agree on what is seen. What is left of the ray.
+    fn ray<const N: usize>(&self, lights: &LightGrid<N>, line: &Line, jitter: f32, sums: &mut Sums) -> f32 {
         let Self { bricks, emission, .. } = self;
         let lit = self.shine.distant();
         let mut phase = [0.0; N];
@@ -214,7 +248,7 @@ impl Follower<'_> {
                     let at = [p[0][l], p[1][l], p[2][l]];
                     if bricks.has_bad(brick) && bricks.is_bad(place, at) {
                         sums.opacity += through;
-                        return;
+                        return 0.0;
                     }
                     let hidden = one_minus_exp(depth[l] * s);
                     let weight = through * hidden;
@@ -234,11 +268,7 @@ impl Follower<'_> {
                     if let (Some(v), Some((_, next, seconds))) = (&velocity, &self.motion) {
                         let here = bricks.place(line.within([0; 3], t[l]));
                         let moved = along(here, v.map(|v| f64::from(v[l])), *seconds);
-                        if let (Some(now), Some(then)) = (self.lens.project(here), next.project(moved)) {
-                            sums.motion[0] += weight * (then[0] - now[0]) as f32;
-                            // Up, where pixels are counted downwards.
-                            sums.motion[1] += weight * (now[1] - then[1]) as f32;
-                        }
+                        self.moves(here, moved, next, weight, sums);
                     }
                     if let Some(slope) = &slope {
                         (0..3).for_each(|a| sums.slope[a] += weight * slope[a][l]);
@@ -251,12 +281,13 @@ impl Follower<'_> {
                     through *= 1.0 - hidden;
                     if through < OPAQUE {
                         sums.opacity += through;
-                        return;
+                        return 0.0;
                     }
                 }
                 k += LANES as f32;
             }
         }
+        through
     }
 }
 
@@ -275,7 +306,7 @@ fn collect(sums: &[Sums], [width, height]: [usize; 2], wanted: &Wanted<'_>, lens
     }
     if wanted.normal {
         let axes = lens.axes();
-        out.normal = sums.iter().map(|s| facing(s.slope, &axes)).collect();
+        out.normal = sums.iter().map(|s| facing(s, &axes)).collect();
     }
     if wanted.six_way {
         out.six_way = sums.iter().map(|s| s.six_way).collect();
@@ -284,10 +315,16 @@ fn collect(sums: &[Sums], [width, height]: [usize; 2], wanted: &Wanted<'_>, lens
     out
 }
 
-/// From a slope of density to the direction away from it, as the camera sees it.
-fn facing(slope: [f32; 3], axes: &[Vec3; 3]) -> [f32; 3] {
-    let slope = slope.map(f64::from);
-    let away = axes.map(|axis| -dot(slope, axis));
+/// The direction away from smoke, against the slope of its density, and from water, as the camera sees it.
+fn facing(sums: &Sums, axes: &[Vec3; 3]) -> [f32; 3] {
+    let slope = sums.slope.map(f64::from);
+    let mut away = axes.map(|axis| -dot(slope, axis));
+    let wet = dot(sums.water.map(f64::from), sums.water.map(f64::from)).sqrt();
+    if wet > 0.0 {
+        // The slope of smoke has a size of its own: its direction counts with how much smoke there is.
+        let dry = (f64::from(sums.opacity) - wet).max(0.0) / dot(away, away).sqrt().max(1e-12);
+        away = std::array::from_fn(|a| dry * away[a] + dot(sums.water.map(f64::from), axes[a]));
+    }
     let length = dot(away, away).sqrt();
     if length > 1e-12 { away.map(|v| (v / length) as f32) } else { [0.0, 0.0, 1.0] }
 }

@@ -2,6 +2,8 @@
 
 use super::bricks::Bricks;
 use super::camera::Ray;
+use super::environment::Sky;
+use super::liquid::Water;
 use super::shadow::LightGrid;
 use super::style::{Finish, Ground, Style};
 use super::surface::{Surface, Surfaces};
@@ -14,6 +16,8 @@ pub(super) struct Shader<'a, const N: usize> {
     pub surfaces: &'a Surfaces<'a>,
     pub bricks: &'a Bricks,
     pub lights: &'a LightGrid<N>,
+    pub water: Option<&'a Water>,
+    pub sky: &'a Sky<'a>,
     /// The middle and the size of everything, in metres.
     pub middle: Vec3,
     pub size: f64,
@@ -22,21 +26,43 @@ pub(super) struct Shader<'a, const N: usize> {
 /// The first thing that a ray meets.
 pub(super) struct Hit<'a> {
     pub distance: f64,
-    what: Option<&'a dyn Surface>,
+    pub what: What<'a>,
+}
+
+/// What it is.
+pub(super) enum What<'a> {
+    Object(&'a dyn Surface),
+    Ground,
+    /// Water; whether the ray starts in it.
+    Water(bool),
 }
 
 impl<'a, const N: usize> Shader<'a, N> {
-    /// The first surface along a ray, or the ground.
+    /// The first surface along a ray, or the water, or the ground.
     pub fn hit(&self, ray: &Ray, footprint: impl Fn(f64) -> f64) -> Option<Hit<'a>> {
+        let Some(water) = self.water else { return self.solid(ray, f64::INFINITY, footprint) };
+        let inside = water.levels.inside(ray.origin);
+        let surface = if inside {
+            Some(0.0)
+        } else {
+            water.levels.crossing(ray.origin, ray.direction, false, false, f64::INFINITY)
+        };
+        let solid = self.solid(ray, surface.unwrap_or(f64::INFINITY), footprint);
+        solid.or(surface.map(|distance| Hit { distance, what: What::Water(inside) }))
+    }
+
+    /// The first object along a ray, or the ground, before `far`.
+    pub fn solid(&self, ray: &Ray, far: f64, footprint: impl Fn(f64) -> f64) -> Option<Hit<'a>> {
         let floor = self.style.ground.as_ref().and_then(|ground| {
             let t = (ground.height - ray.origin[1]) / ray.direction[1];
             (ray.direction[1] < 0.0 && t > 0.0 && t < self.fade(ground)[1] + length(sub(ray.origin, self.middle)))
                 .then_some(t)
         });
-        let object = self.surfaces.hit(ray, floor.unwrap_or(f64::INFINITY), footprint);
+        let floor = floor.filter(|&t| t < far);
+        let object = self.surfaces.hit(ray, floor.unwrap_or(far), footprint);
         match object {
-            Some((distance, surface)) => Some(Hit { distance, what: Some(surface) }),
-            None => floor.map(|distance| Hit { distance, what: None }),
+            Some((distance, surface)) => Some(Hit { distance, what: What::Object(surface) }),
+            None => floor.map(|distance| Hit { distance, what: What::Ground }),
         }
     }
 
@@ -44,22 +70,32 @@ impl<'a, const N: usize> Shader<'a, N> {
         ground.fade.unwrap_or([self.size, 4.0 * self.size])
     }
 
-    /// Light premultiplied by opacity, and opacity, of what a ray meets.
-    pub fn shade(&self, ray: &Ray, hit: &Hit<'_>, footprint: f64) -> [f32; 4] {
+    /// Light premultiplied by opacity, and opacity, of what a ray meets. What is `wet` does not shine.
+    pub fn shade(&self, ray: &Ray, hit: &Hit<'_>, footprint: f64, wet: bool) -> [f32; 4] {
         let x = along(ray.origin, ray.direction, hit.distance);
-        if let Some(surface) = hit.what {
+        let dull = |finish: Finish| if wet { Finish { roughness: 1.0, ..finish } } else { finish };
+        if let (What::Water(inside), Some(water)) = (&hit.what, self.water) {
+            let [r, g, b] = self.look(water, ray, hit.distance, *inside, footprint);
+            return [r, g, b, 1.0];
+        }
+        if let What::Object(surface) = hit.what {
             let step = (0.5 * footprint).max(1e-9);
             let normal = surface.normal(x, step);
             // Seen from inside, the other side is lit.
             let normal = if dot(normal, ray.direction) > 0.0 { scale(normal, -1.0) } else { normal };
-            let (lit, _) = self.light(ray, x, normal, surface.finish(x));
+            let (lit, _) = self.light(ray, x, normal, dull(surface.finish(x)));
             return [lit[0], lit[1], lit[2], 1.0];
         }
         let Some(ground) = &self.style.ground else { return [0.0; 4] };
         let [from, to] = self.fade(ground);
         let away = length([x[0] - self.middle[0], 0.0, x[2] - self.middle[2]]);
         let opacity = 1.0 - smoothstep(from, to, away) as f32;
-        let (lit, bare) = self.light(ray, x, [0.0, 1.0, 0.0], ground.finish);
+        let finish = match &ground.pattern {
+            // A slanted view sees more of the ground in a pixel.
+            Some(tiles) => tiles.finish(ground.finish, x, footprint / ray.direction[1].abs().max(0.02)),
+            None => ground.finish,
+        };
+        let (lit, bare) = self.light(ray, x, [0.0, 1.0, 0.0], dull(finish));
         if ground.only_shadow {
             let luminance = |c: Rgb| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
             let shadow = 1.0 - (luminance(lit) / luminance(bare).max(1e-9)).clamp(0.0, 1.0);
@@ -81,10 +117,14 @@ impl<'a, const N: usize> Shader<'a, N> {
             }
             let seen = self.surfaces.light_past(x, to, far, light.spread(far));
             let shadow = if seen > 0.0 { seen * self.lights.past_smoke(self.bricks, channel, x, to, far) } else { 0.0 };
+            let through = match self.water {
+                Some(water) if shadow > 0.0 => water.light(channel, x, to, far),
+                _ => [1.0; 3],
+            };
             let highlight = highlight(finish.roughness, normal, to, ray.direction);
             for c in 0..3 {
                 let light = strength * light.color[c] * cos as f32 * (finish.color[c] + highlight);
-                lit[c] += shadow * light;
+                lit[c] += shadow * through[c] * light;
                 bare[c] += light;
             }
         }

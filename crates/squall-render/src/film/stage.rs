@@ -2,15 +2,18 @@
 
 use super::bricks::{BRICK, Bricks};
 use super::camera::{Camera, Lens, Ray};
+use super::environment::Sky;
 use super::frame::Frame;
 use super::index::Line;
+use super::liquid::{Liquid, Water};
 use super::march::{March, Marched, Shine, SmokeRay};
 use super::ramp::Emission;
-use super::shading::{Hit, Shader};
+use super::shading::{Hit, Shader, What};
 use super::shadow::LightGrid;
 use super::style::{Quality, Style, check_substance};
 use super::surface::{Surface, Surfaces};
-use super::vector::{Vec3, add, clip, length, scale, sub};
+use super::vector::{Vec3, add, along, clip, length, scale, sub};
+use super::water::NEAR;
 use crate::color::Rgb;
 use crate::image::pattern;
 use crate::plane::RenderError;
@@ -40,13 +43,16 @@ impl<'a> Substance<'a> {
     }
 }
 
-/// What is to be seen. All volumes must have the same cells (origin and spacing); each has its own blocks.
+/// What is to be seen. All volumes of smoke and heat must have the same cells (origin and spacing); each has its own
+/// blocks.
 #[derive(Clone, Default)]
 pub struct Scene<'a> {
     /// Smoke, of one kind or several.
     pub substances: Vec<Substance<'a>>,
     /// What glows; [`Style::glow`] says how.
     pub heat: Option<&'a Volume>,
+    /// Water. Smoke is seen before it and in the air around; not through it, and it is not mirrored.
+    pub liquid: Option<Liquid<'a>>,
     /// Solid objects.
     pub surfaces: Vec<&'a dyn Surface>,
     /// Stops the work, which then ends in [`RenderError::Cancelled`].
@@ -72,6 +78,7 @@ pub struct Stage<'a> {
     pub(super) lights: Lights,
     pub(super) surfaces: Surfaces<'a>,
     pub(super) emission: Emission,
+    pub(super) water: Option<Water>,
     pub(super) style: Style,
     pub(super) quality: Quality,
     pub(super) middle: Vec3,
@@ -101,29 +108,26 @@ impl<'a> Stage<'a> {
         } else {
             Lights::Many(LightGrid::new(&bricks, &surfaces, style, spacing, sky, &scene.cancel)?)
         };
-        let (low, high) = match (bricks.bounds(), surfaces.bounds()) {
-            (Some(a), Some(b)) => {
-                (std::array::from_fn(|i| a.0[i].min(b.0[i])), std::array::from_fn(|i| a.1[i].max(b.1[i])))
-            }
-            (a, b) => a.or(b).unwrap_or(([-1.0; 3], [1.0; 3])),
-        };
+        let mut water = scene.liquid.as_ref().map(Water::new).transpose()?.flatten();
+        if let Some(water) = &mut water {
+            water.shine(style, &surfaces, quality, &scene.cancel)?;
+        }
+        let (low, high) = around(&bricks, &surfaces, water.as_ref()).unwrap_or(([-1.0; 3], [1.0; 3]));
         let (middle, size) = (scale(add(low, high), 0.5), length(sub(high, low)));
         let cancel = scene.cancel.clone();
-        Ok(Self { bricks, lights, surfaces, emission, style: style.clone(), quality, middle, size, cancel })
+        Ok(Self { bricks, lights, surfaces, emission, water, style: style.clone(), quality, middle, size, cancel })
     }
 
-    /// A box around everything that has an end: lower and upper corner of the smoke that can be seen and of all objects
-    /// with bounds. For [`Camera::framing`].
+    /// A box around everything that has an end: lower and upper corner of the smoke that can be seen, of the water and of
+    /// all objects with bounds. For [`Camera::framing`].
     pub fn bounds(&self) -> Option<([f64; 3], [f64; 3])> {
-        let both = [self.bricks.bounds(), self.surfaces.bounds()];
-        both.into_iter().flatten().reduce(|(low, high), (l, h)| {
-            (std::array::from_fn(|a| low[a].min(l[a])), std::array::from_fn(|a| high[a].max(h[a])))
-        })
+        around(&self.bricks, &self.surfaces, self.water.as_ref())
     }
 
-    /// Bytes that the smoke and the light in it take.
+    /// Bytes that smoke and water and the light in them take.
     pub fn memory(&self) -> usize {
         self.bricks.memory()
+            + self.water.as_ref().map_or(0, Water::memory)
             + match &self.lights {
                 Lights::Few(grid) => grid.memory(),
                 Lights::Many(grid) => grid.memory(),
@@ -151,8 +155,9 @@ impl<'a> Stage<'a> {
 
     fn draw<const N: usize>(&self, lights: &LightGrid<N>, lens: &Lens, size: [usize; 2], frame: u64) -> Frame {
         let [width, height] = size;
-        let Self { bricks, surfaces, style, .. } = self;
-        let shader = Shader { style, surfaces, bricks, lights, middle: self.middle, size: self.size };
+        let Self { bricks, style, .. } = self;
+        let sky = Sky::new(style, lens);
+        let shader = self.shader(lights, &sky);
         let shine = Shine::new(style, bricks);
         let isa = Isa::best();
         let mut rgba = vec![[0.0f32; 4]; width * height];
@@ -175,6 +180,22 @@ impl<'a> Stage<'a> {
         });
         Frame { width, height, rgba, depth }
     }
+}
+
+impl<'a> Stage<'a> {
+    /// What surfaces need to know to be shaded.
+    pub(super) fn shader<'s, const N: usize>(&'s self, lights: &'s LightGrid<N>, sky: &'s Sky<'s>) -> Shader<'s, N> {
+        let Self { bricks, surfaces, style, middle, size, .. } = self;
+        Shader { style, surfaces, bricks, lights, water: self.water.as_ref(), sky, middle: *middle, size: *size }
+    }
+}
+
+/// A box around everything that has an end.
+fn around(bricks: &Bricks, surfaces: &Surfaces<'_>, water: Option<&Water>) -> Option<(Vec3, Vec3)> {
+    let all = [bricks.bounds(), surfaces.bounds(), water.map(|water| (water.levels.low, water.levels.high))];
+    all.into_iter().flatten().reduce(|(low, high), (l, h)| {
+        (std::array::from_fn(|a| low[a].min(l[a])), std::array::from_fn(|a| high[a].max(h[a])))
+    })
 }
 
 /// An error if the work is to stop.
@@ -231,6 +252,12 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// Where the ray of a pixel meets water from outside.
+    pub fn water(&self, x: usize) -> Option<Vec3> {
+        let hit = self.hits[x].as_ref().filter(|hit| matches!(hit.what, What::Water(false)))?;
+        Some(along(self.rays[x].origin, self.rays[x].direction, hit.distance))
+    }
+
     /// Puts the light of smoke and surfaces together, and adds it to the pixels.
     fn collect<const N: usize>(&self, lens: &Lens, shader: &Shader<'a, N>, rgba: &mut [[f32; 4]], depth: &mut [f32]) {
         for (x, marched) in self.marched.iter().enumerate() {
@@ -238,12 +265,17 @@ impl<'a> Row<'a> {
             let mut through = marched.through;
             let mut distance = self.before[x] + f64::from(marched.half_way) * shader.bricks.spacing;
             if let Some(hit) = self.hits[x].as_ref().filter(|_| through > 0.0) {
-                let [r, g, b, a] = shader.shade(&self.rays[x], hit, lens.footprint(hit.distance));
+                let [r, g, b, a] = shader.shade(&self.rays[x], hit, lens.footprint(hit.distance.max(NEAR)), false);
                 (0..3).for_each(|c| color[c] += through * [r, g, b][c]);
                 through *= 1.0 - a;
                 if a > 0.5 {
                     distance = distance.min(hit.distance);
                 }
+            }
+            if shader.style.environment.is_some() && through > 0.0 {
+                let behind = shader.sky.seen(self.rays[x].direction, 0.0);
+                (0..3).for_each(|c| color[c] += through * behind[c]);
+                through = 0.0;
             }
             (0..3).for_each(|c| rgba[x][c] += color[c]);
             rgba[x][3] += 1.0 - through;

@@ -1,7 +1,8 @@
 //! How things look: plain data, every part with a default.
 
+use super::environment::Environment;
 use super::vector::{Vec3, unit};
-use crate::color::{Background, Rgb};
+use crate::color::{Background, Rgb, mix};
 use crate::colormap::ColorMap;
 use crate::plane::RenderError;
 
@@ -23,6 +24,9 @@ pub struct Style {
     pub ground: Option<Ground>,
     /// What is behind everything; `None` leaves the picture transparent.
     pub background: Option<Background>,
+    /// What is all around: behind everything instead of `background`, and in what water mirrors. `None`: water mirrors
+    /// the background.
+    pub environment: Option<Environment>,
 }
 
 impl Default for Style {
@@ -38,6 +42,7 @@ impl Default for Style {
             ambient: Ambient::default(),
             ground: None,
             background: Some(Background { bottom: [0.05, 0.06, 0.075], top: [0.012, 0.015, 0.022] }),
+            environment: None,
         }
     }
 }
@@ -195,12 +200,65 @@ pub struct Ground {
     pub fade: Option<[f64; 2]>,
     /// Only its shadows are drawn, as darkness over whatever the picture is laid on.
     pub only_shadow: bool,
+    /// A pattern, by which the eye sees what water bends.
+    pub pattern: Option<Tiles>,
 }
 
 impl Default for Ground {
     fn default() -> Self {
         let finish = Finish { color: [0.22, 0.21, 0.2], roughness: 0.9 };
-        Self { height: 0.0, finish, fade: None, only_shadow: false }
+        Self { height: 0.0, finish, fade: None, only_shadow: false, pattern: None }
+    }
+}
+
+impl Ground {
+    /// A bright floor of tiles, each of `size` metres: for water.
+    pub fn tiled(height: f64, size: f64) -> Self {
+        let finish = Finish { color: [0.55, 0.57, 0.6], roughness: 0.9 };
+        let tiles = Tiles { size, color: [0.3, 0.33, 0.37], joint: Some(0.05 * size) };
+        Self { height, finish, pattern: Some(tiles), ..Self::default() }
+    }
+
+    /// The mean colour.
+    pub(super) fn mean(&self) -> Rgb {
+        self.pattern.map_or(self.finish, |tiles| tiles.finish(self.finish, [0.0; 3], f64::INFINITY)).color
+    }
+}
+
+/// The pattern of a floor: squares along x and z.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tiles {
+    /// The side of a tile, in metres.
+    pub size: f64,
+    /// The other colour: that of the joints, or of every second tile.
+    pub color: Rgb,
+    /// The width of the joints, in metres; `None` for a checkerboard.
+    pub joint: Option<f64>,
+}
+
+impl Tiles {
+    /// How the floor looks at a place; details smaller than `width` metres melt into one colour.
+    pub(super) fn finish(&self, finish: Finish, x: Vec3, width: f64) -> Finish {
+        let w = (width / self.size).max(1e-6);
+        // How much of a stretch of length `w` around `x` is in the part from 0 to `part` of each whole number.
+        let share = |x: f64, part: f64, w: f64| {
+            let filled = |x: f64| part * x.floor() + (x - x.floor()).min(part);
+            // Where a stretch holds many tiles the exact number flickers.
+            let exact = (filled(x + 0.5 * w) - filled(x - 0.5 * w)) / w;
+            if w > 8.0 { part } else { exact.clamp(0.0, 1.0) }
+        };
+        let [u, v] = [x[0] / self.size, x[2] / self.size];
+        let other = match self.joint {
+            Some(joint) => {
+                let part = joint / self.size;
+                1.0 - (1.0 - share(u + 0.5 * part, part, w)) * (1.0 - share(v + 0.5 * part, part, w))
+            }
+            None => {
+                let (p, q) = (share(0.5 * u, 0.5, 0.5 * w), share(0.5 * v, 0.5, 0.5 * w));
+                p + q - 2.0 * p * q
+            }
+        } as f32;
+        Finish { color: mix(finish.color, self.color, other), ..finish }
     }
 }
 
@@ -279,6 +337,22 @@ impl Style {
                 check("start of the ground's fading", from, 0.0, 1e12)?;
                 check("end of the ground's fading", to, from.max(1e-12), 1e12)?;
             }
+            if let Some(tiles) = &ground.pattern {
+                check("size of the tiles", tiles.size, 1e-9, 1e12)?;
+                check_color("colour of the tiles", tiles.color)?;
+                check("joint between the tiles", tiles.joint.unwrap_or(0.0), 0.0, tiles.size)?;
+            }
+        }
+        if let Some(environment) = &self.environment {
+            let Environment { zenith, horizon, nadir, haze, boxes } = environment;
+            [zenith, horizon, nadir].into_iter().try_for_each(|&c| check_color("colour of the surroundings", c))?;
+            check("haze", *haze, 0.1, 90.0)?;
+            for lamp in boxes {
+                check_color("softbox colour", lamp.color)?;
+                check("softbox intensity", lamp.intensity, 0.0, LARGE)?;
+                lamp.size.iter().try_for_each(|&v| check("softbox size", v, 0.01, 80.0))?;
+                check("length of the way to a softbox", super::vector::length(lamp.towards), 1e-30, f64::MAX)?;
+            }
         }
         Ok(())
     }
@@ -298,4 +372,17 @@ impl Quality {
 pub(super) fn check_substance(kappa: f32, albedo: Rgb) -> Result<(), RenderError> {
     check("kappa", kappa, 0.0, LARGE)?;
     albedo.iter().try_for_each(|&v| check("albedo", v, 0.0, 1.0))
+}
+
+/// Refuses a liquid that cannot be drawn.
+pub(super) fn check_liquid(tint: Rgb, depth: f32, ior: f32, roughness: f32) -> Result<(), RenderError> {
+    check_ink(tint, depth)?;
+    check("ior", ior, 1.0, 3.0)?;
+    check("roughness of the liquid", roughness, 0.0, 1.0)
+}
+
+/// Refuses an ink that cannot be drawn.
+pub(super) fn check_ink(tint: Rgb, depth: f32) -> Result<(), RenderError> {
+    tint.iter().try_for_each(|&v| check("tint", v, 0.0, 1.0))?;
+    check("depth of the tint", depth, 1e-9, LARGE)
 }

@@ -1,10 +1,11 @@
-//! Facts about pictures of smoke, objects and light.
+//! Facts about pictures of smoke, water, objects and light.
 
 mod light;
 mod objects;
 mod passes;
 mod pictures;
 mod smoke;
+mod water;
 
 use squall_core::Volume;
 use squall_render::film::*;
@@ -33,6 +34,7 @@ fn bare() -> Style {
         ambient: Ambient::NONE,
         ground: None,
         background: None,
+        environment: None,
         glow: Glow::default(),
     }
 }
