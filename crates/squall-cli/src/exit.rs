@@ -8,7 +8,7 @@ use squall::build::BuildError;
 use squall::morph::MorphError;
 use squall::{DriveError, RunError, SceneError};
 use squall_core::StepError;
-use squall_io::{CheckpointError, FolderError, IoError};
+use squall_io::{CheckpointError, FolderError, IoError, MeshFileError};
 
 /// The exit codes, as documented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,10 +128,13 @@ impl From<RunError> for Failure {
             RunError::Folder(_)
             | RunError::NoVolumes { .. }
             | RunError::NoFields { .. }
+            | RunError::NoSurface { .. }
             | RunError::OtherPhysics { .. } => Code::Usage,
             RunError::OverItself { .. } | RunError::NoFrames { .. } => Code::Usage,
             RunError::Build(BuildError::Mesh { .. } | BuildError::Target(_)) | RunError::NoField { .. } => Code::Input,
             RunError::Checkpoint(_) | RunError::Picture(_) => Code::Input,
+            RunError::Mesh(MeshFileError::Io(e)) => io_code(e),
+            RunError::Mesh(_) => Code::Input,
             RunError::Busy { .. } | RunError::MissingFrame { .. } | RunError::Movie(_) => Code::Io,
             RunError::Drive(DriveError::Step(StepError::OutOfMemory(_))) => Code::Budget,
             RunError::Drive(_) => Code::Numerical,

@@ -7,7 +7,7 @@ mod progress;
 mod scene;
 
 use clap::{ArgAction, Parser, Subcommand};
-use commands::{bench, check, completions, flipbook, info, man, morph, new, render, run, scenes, schema};
+use commands::{bench, check, completions, flipbook, info, man, mesh, morph, new, render, run, scenes, schema};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,13 +19,14 @@ Examples:
   squall run storm.toml --set solver.cfl=1 --set picture.map=ice
   squall flipbook burst --size 128 --power-of-two      textures for games, with motion vectors
   squall render out/storm --set camera.turntable=6    other pictures of the same run
+  squall mesh out/dam_3d --refine 3      meshes of the water of a run, finer than its grid
 
 Exit codes:
   0 done            3 bad input: scene, checkpoint       6 numerical failure
   1 a bug           4 refused: too large for the machine 130 interrupted
   2 wrong usage     5 a file cannot be read or written";
 
-/// Animated smoke, ink and air: one scene file in, finished frames out.
+/// Animated smoke, water, ink and air: one scene file in, finished frames out.
 #[derive(Parser)]
 #[command(name = "squall", version, after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 struct Cli {
@@ -47,6 +48,8 @@ enum Command {
     Morph(morph::Args),
     /// Take the pictures of a finished run again, without simulating
     Render(render::Args),
+    /// Make meshes of the liquid of a finished run, without simulating
+    Mesh(mesh::Args),
     /// Pack the frames of a scene into textures for games
     Flipbook(flipbook::Args),
     /// Check a scene and show every value that will be used
@@ -84,6 +87,7 @@ fn main() -> std::process::ExitCode {
         Command::Run(args) => run::run(&args, voice),
         Command::Morph(args) => morph::run(&args, voice),
         Command::Render(args) => render::run(&args, voice),
+        Command::Mesh(args) => mesh::run(&args, voice),
         Command::Flipbook(args) => flipbook::run(&args, voice),
         Command::Check(args) => check::run(&args, voice),
         Command::Info(args) => info::run(&args),

@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let stage = Stage::new(scene, style, quality)?;
             let ready = start.elapsed();
             let frame = stage.shoot(camera, [width, width * 9 / 16], 0)?;
-            println!("{name}: light {ready:.0?}, rays {:.0?}, {} MB", start.elapsed() - ready, stage.memory() >> 20);
+            println!("{name}: light {ready:.0?}, rays {:.2?}, {} MB", start.elapsed() - ready, stage.memory() >> 20);
             let image = frame.to_image(&Tone::default());
             let path = folder.join(format!("{name}.png"));
             write_png(path, image.width as u32, image.height as u32, &image.to_rgb())?;

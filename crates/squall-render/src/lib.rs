@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`map`] | one field through a [`ColorMap`] |
 //! | [`layers`] | several substances at once: glowing light or ink on paper |
+//! | [`wet`] | a liquid from the side, in 2D |
 //! | [`texture`] | patterns that a fluid carries along, in 2D and 3D |
 //! | [`film`] | smoke, fire and light in three dimensions, with objects, cameras, several lights |
 //! | [`maps`] | maps of two-dimensional fields for games: values that tile, normals |
@@ -29,6 +30,7 @@ pub mod plane;
 mod relief;
 mod resample;
 pub mod texture;
+pub mod wet;
 
 pub use color::{Background, Rgb};
 pub use colormap::ColorMap;
@@ -37,3 +39,4 @@ pub use layers::{Layer, Mixing, draw_layers};
 pub use map::{MapStyle, Range, draw_map};
 pub use plane::{Plane, RenderError};
 pub use texture::{Bitmap, Pattern, Photo, Texture};
+pub use wet::{WetStyle, draw_wet};

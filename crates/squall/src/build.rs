@@ -186,6 +186,8 @@ fn picture_bytes(setup: &Setup) -> u64 {
         setup::Show::Speed | setup::Show::Vorticity => d as u64 + 1,
         // The coordinates.
         setup::Show::Texture => 6,
+        // Finer, but only around the surface and within; and copies of the particles.
+        setup::Show::Water => u64::from(setup.surface.refine).pow(d as u32) / 2 + 8,
     };
     // In 3D what is shown becomes finer; displacements are copied.
     let shown = match &setup.texture {

@@ -28,6 +28,7 @@ pub mod run;
 pub mod scene;
 pub mod schema;
 pub mod setup;
+pub mod surface;
 pub mod target;
 pub mod texture;
 

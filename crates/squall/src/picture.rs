@@ -21,14 +21,19 @@ use squall_render::map::Range;
 use squall_render::maps::sample;
 use squall_render::texture::flat::{self, Pixelated};
 use squall_render::{Background, ColorMap, Image, Layer, MapStyle, Mixing, Plane, RenderError, Rgb, Texture};
-use squall_render::{draw_layers, draw_map};
+use squall_render::{WetStyle, draw_layers, draw_map, draw_wet};
 
 use crate::build::BuildError;
 use crate::setup::{self, Axis, PictureMode, Setup, Show};
+use crate::surface::{Solids, Surface};
 use crate::texture::{FlatCoordinates, texture};
 pub use film::{FilmPainter, Volumes};
 use objects::FlatObjects;
 use passes::{PassImage, PassPainter};
+use std::sync::Arc;
+
+/// From how many cells below the surface water is deep: as far as distances are known.
+const DEEP: f32 = 5.0;
 
 /// Values of a field, one component after the other for each cell: `u v u v ...`.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,6 +88,10 @@ pub struct Painter {
     ahead: Option<Ahead>,
     /// What is painted on a 2D fluid.
     texture: Option<Texture<2>>,
+    /// The liquid that was drawn last.
+    surface: Option<Arc<Surface>>,
+    solids: Solids,
+    setup: Setup,
     /// Whether pictures go on at opposite edges, along x and y.
     wraps: [bool; 2],
 }
@@ -198,6 +207,9 @@ impl Painter {
             seen: [0.0; 2],
             ahead: Ahead::new(setup),
             texture: if setup.dimensions() == 2 { texture::<2>(setup) } else { None },
+            surface: None,
+            solids: Solids::new(setup)?,
+            setup: setup.clone(),
             wraps: [0, 1].map(|a| setup.grid.axes[a] == Axis::Periodic),
         })
     }
@@ -247,7 +259,7 @@ impl Painter {
         let names: Vec<&str> = match self.picture.show {
             Show::Substance(i) => vec![&self.names[i]],
             Show::Substances => self.names.iter().map(String::as_str).collect(),
-            Show::Speed | Show::Texture => vec!["speed"],
+            Show::Speed | Show::Texture | Show::Water => vec!["speed"],
             Show::Vorticity => vec!["vorticity"],
             Show::Pressure => vec!["pressure"],
         };
@@ -301,6 +313,7 @@ impl Painter {
             Show::Speed => vec!["speed".to_owned()],
             Show::Vorticity => vec!["vorticity".to_owned()],
             Show::Pressure => vec!["pressure".to_owned()],
+            Show::Water => vec!["liquid".to_owned()],
             Show::Texture => {
                 let (Some(texture), Some(now)) = (&self.texture, FlatCoordinates::of(sim)) else {
                     return Ok(Vec::new());
@@ -342,6 +355,9 @@ impl Painter {
         if let Some(range) = found.filter(|[lo, hi]| lo < hi) {
             self.fix_range(range);
         }
+        if self.picture.show == Show::Water {
+            self.surface = Surface::of(&self.setup, &mut self.solids, sim).map(Arc::new);
+        }
         let volumes = self.volumes(sim);
         if let Some(film) = &mut self.film {
             return film.shoot(&volumes, time, frame).map(Picture::Film);
@@ -355,7 +371,7 @@ impl Painter {
     fn volumes(&mut self, sim: &dyn Simulation) -> Volumes {
         match &self.film {
             None => Volumes::default(),
-            Some(film) if !self.light => film.volumes(sim),
+            Some(film) if !self.light => Volumes { liquid: self.surface.clone(), ..film.volumes(sim) },
             Some(film) => {
                 let name = film.substances().next().unwrap_or_default().to_owned();
                 let mut field = film::volume_of(sim, &name);
@@ -373,6 +389,7 @@ impl Painter {
             Show::Vorticity => return self.draw_scalar(sim, "vorticity"),
             Show::Pressure => return self.draw_scalar(sim, "pressure"),
             Show::Texture => return self.draw_texture(sim),
+            Show::Water => return self.draw_water(sim),
         };
         match (&self.picture.show, self.picture.mode) {
             (Show::Substance(one), PictureMode::Emission) => {
@@ -431,6 +448,30 @@ impl Painter {
         let opacity = self.picture.transparent.then_some(self.now.opacity as f32);
         let style = MapStyle { map: self.map.clone(), range, gamma: 1.0 / self.now.gamma as f32, relief, opacity };
         draw_map(plane, self.width, &style)
+    }
+
+    /// The liquid as it is now: that of the picture, if it was just drawn and showed one.
+    pub fn surface(&mut self, sim: &dyn Simulation) -> Option<Arc<Surface>> {
+        if self.picture.show != Show::Water {
+            return Surface::of(&self.setup, &mut self.solids, sim).map(Arc::new);
+        }
+        self.surface.clone()
+    }
+
+    /// A liquid from the side.
+    fn draw_water(&mut self, sim: &dyn Simulation) -> Result<Image, RenderError> {
+        let Some((distance, cells, spacing)) = self.surface.as_ref().and_then(|s| s.plane(&self.setup)) else {
+            return self.draw_scalar(sim, "speed");
+        };
+        let h = sim.placement().1[0] as f32;
+        let depth: Vec<f32> = scalar(sim, "surface").iter().map(|phi| -phi / (DEEP * h)).collect();
+        // What moves as fast as if it had fallen half of the box is white.
+        let fast = (9.81 * self.setup.grid.size[1]).sqrt().max(1e-9) as f32;
+        let foam: Vec<f32> = scalar(sim, "speed").iter().map(|v| (v / fast - 0.35).max(0.0)).collect();
+        let background = (!self.picture.transparent).then(|| self.background());
+        let style = WetStyle { map: self.map.clone(), background, exposure: self.now.exposure as f32 };
+        let distance = Plane::new(&distance, cells, spacing)?.wrapping(self.wraps);
+        draw_wet(&distance, &self.plane(sim, &depth)?, &self.plane(sim, &foam)?, self.width, &style)
     }
 
     /// What is painted on the fluid.

@@ -21,7 +21,7 @@ use squall_io::{IoError, MovieError, OutputFolder, Owner, Start};
 use crate::output::{End, Outputs};
 use crate::setup::{Movie, Setup};
 pub use budget::{available_memory, disk_needed, memory_needed, memory_needed_at, peak_memory, usable_memory};
-pub use render::render;
+pub use render::{mesh, render};
 pub use report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use simulate::Simulator;
 pub use squall_core::CancelToken;

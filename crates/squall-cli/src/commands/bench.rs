@@ -43,6 +43,9 @@ struct Case {
 
 const MANTAFLOW_64: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [0.41, 0.20] });
 const MANTAFLOW_128: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [3.1, 1.58] });
+/// A dam of the same size, with particles in a narrow band.
+const MANTAFLOW_DAM_64: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [0.52, 0.28] });
+const MANTAFLOW_DAM_128: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [5.7, 3.2] });
 /// Fustin & Mihajlovic, their fastest machine: one core of 2004.
 const PAPER_64: Option<Reference> = Some(Reference { program: "the paper, 2004", seconds: [1.0 / 95.14; 2] });
 const PAPER_128: Option<Reference> = Some(Reference { program: "the paper, 2004", seconds: [1.0 / 23.06; 2] });
@@ -54,6 +57,7 @@ const SMOKE: &str = include_str!("bench/smoke.toml");
 const BALL: &str = include_str!("bench/ball.toml");
 const FREE: &str = include_str!("bench/free.toml");
 const TARGET: &str = include_str!("bench/target.toml");
+const DAM: &str = include_str!("bench/dam.toml");
 
 const CASES: &[Case] = &[
     Case {
@@ -95,6 +99,14 @@ const CASES: &[Case] = &[
     Case { name: "smoke128", scene: SMOKE, overrides: &[], is_large: true, reference: MANTAFLOW_128 },
     Case { name: "ball128", scene: BALL, overrides: &[], is_large: true, reference: MANTAFLOW_128 },
     Case { name: "free128", scene: FREE, overrides: &[], is_large: true, reference: None },
+    Case { name: "dam64", scene: DAM, overrides: &[], is_large: false, reference: MANTAFLOW_DAM_64 },
+    Case {
+        name: "dam128",
+        scene: DAM,
+        overrides: &["grid.cells=[128, 128, 128]"],
+        is_large: true,
+        reference: MANTAFLOW_DAM_128,
+    },
     Case { name: "target64", scene: TARGET, overrides: &[], is_large: false, reference: PAPER_64 },
     Case {
         name: "target128",

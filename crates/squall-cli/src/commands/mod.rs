@@ -6,6 +6,7 @@ pub mod completions;
 pub mod flipbook;
 pub mod info;
 pub mod man;
+pub mod mesh;
 pub mod morph;
 pub mod new;
 pub mod render;

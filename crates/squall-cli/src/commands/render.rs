@@ -41,7 +41,7 @@ pub struct Args {
 }
 
 /// `10-20`, or one frame.
-fn parse_frames(text: &str) -> Result<std::ops::RangeInclusive<u64>, String> {
+pub fn parse_frames(text: &str) -> Result<std::ops::RangeInclusive<u64>, String> {
     let number = |text: &str| text.trim().parse::<u64>().map_err(|_| "write it like 10-20, or 15".to_owned());
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (number(first)?, number(last)?),

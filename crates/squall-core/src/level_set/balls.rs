@@ -28,31 +28,7 @@ pub fn around_particles<const D: usize>(
     let radius = BALL * 0.5 * (D as Real).sqrt();
     // Squares of distances in cells, until the least is known.
     phi.fill((FAR + radius) * (FAR + radius));
-    scatter.least([phi], |tile, [nearest]| {
-        for p in particles.of_tile(tile.number) {
-            let mut first = [0; D];
-            // From the particle to the centre of the first cell.
-            let mut way = [0.0; D];
-            for a in 0..D {
-                let i = p.place[a].floor();
-                first[a] = tile.first[a] + i as isize - 1;
-                way[a] = i - 0.5 - p.place[a];
-            }
-            let xs = [way[0] * way[0], (way[0] + 1.0) * (way[0] + 1.0), (way[0] + 2.0) * (way[0] + 2.0)];
-            for r in 0..3usize.pow(D as u32 - 1) {
-                let (mut index, mut square, mut rest) = (first, 0.0, r);
-                for a in 1..D {
-                    let i = rest % 3;
-                    rest /= 3;
-                    index[a] += i as isize;
-                    square += (way[a] + i as Real) * (way[a] + i as Real);
-                }
-                for (least, x) in nearest.row(index, 3).iter_mut().zip(xs) {
-                    *least = least.min(square + x);
-                }
-            }
-        }
-    })?;
+    particles.nearest(scatter, phi)?;
     phi.par_rows(|_, phi| phi.iter_mut().for_each(|phi| *phi = h * (phi.sqrt() - radius)));
     phi.fill_halo();
     Ok(())

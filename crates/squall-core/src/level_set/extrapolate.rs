@@ -3,6 +3,7 @@
 //! Layer by layer: a face that is not known takes the mean of those beside it that are. Every layer reads what the one before left, so
 //! no order matters.
 
+use super::SLIVER;
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Grid};
@@ -28,7 +29,7 @@ impl<const D: usize> Extrapolation<D> {
         Ok(Extrapolation { known: field()?, change: field()?, changed: field()?, next: [field()?, field()?] })
     }
 
-    /// Continues `u` from the faces of liquid cells (`phi < 0`) that are open by so many layers; it is zero further away. Needs the ghosts of
+    /// Continues `u` from the faces of liquid cells (`phi < 0`) that are open (more than a sliver) by so many layers; it is zero further away. Needs the ghosts of
     /// `phi`, leaves those of `u` filled.
     ///
     /// Faces that particles have `told` what they were before, zero where none has (with the pressure, for walls that the liquid lets
@@ -55,15 +56,16 @@ impl<const D: usize> Extrapolation<D> {
                 let open = open.map(|open| open[a].row(row));
                 for x in 0..known.len() {
                     let wet = low[x] < 0.0 || high[x] < 0.0;
-                    known[x] = Real::from(wet && open.is_none_or(|open| open[x] > 0.0));
+                    known[x] = Real::from(wet && open.is_none_or(|open| open[x] > SLIVER));
                 }
             });
             if let Some(told) = told.map(|(told, _)| &told[a]) {
                 let (now, there) = (&*u, &*known);
                 rows::for_each([&mut *change, &mut *changed], |row, [change, changed]| {
                     changed.copy_from_slice(there.row(row));
+                    let (now, told) = (now.row(row), told.row(row));
                     for (x, change) in change.iter_mut().enumerate() {
-                        *change = changed[x] * (now.row(row)[x] - told.row(row)[x]);
+                        *change = changed[x] * (now[x] - told[x]);
                     }
                 });
                 for _ in 0..HEARD {
@@ -141,17 +143,18 @@ fn layer<const D: usize>(u: &mut Field<D>, known: &mut Field<D>, next: &mut [Fie
                         true => (now.up(row, b, &mut pad), there.up(row, b, &mut other)),
                         false => (now.down(row, b, &mut pad), there.down(row, b, &mut other)),
                     };
+                    let (u, k) = (&u[begin..][..len], &k[begin..][..len]);
                     for x in 0..len {
-                        sum[x] += u[begin + x] * k[begin + x];
-                        count[x] += k[begin + x];
+                        sum[x] += u[x] * k[x];
+                        count[x] += k[x];
                     }
                 }
             }
+            let (next, next_known) = (&mut next[begin..][..len], &mut next_known[begin..][..len]);
             for x in 0..len {
-                if next_known[begin + x] == 0.0 && count[x] > 0.0 {
-                    next[begin + x] = sum[x] / count[x];
-                    next_known[begin + x] = 1.0;
-                }
+                let reached = (next_known[x] == 0.0) & (count[x] > 0.0);
+                next[x] = if reached { sum[x] / count[x] } else { next[x] };
+                next_known[x] = if reached { 1.0 } else { next_known[x] };
             }
         }
     });

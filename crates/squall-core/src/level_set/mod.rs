@@ -30,12 +30,17 @@ pub fn set_states<const D: usize>(phi: &Field<D>, state: &mut Field<D, CellState
     });
 }
 
-/// Lets a liquid that is within half a cell of a solid reach into it, so that there is no air between them.
+/// Faces that are open by no more than this are left to those around: what squeezes through them is fast (20 times as fast as the liquid
+/// beside, and particles that took it for the flow drove each other to 40 km/s).
+pub(crate) const SLIVER: Real = 0.1;
+
+/// Lets a liquid reach into the cells of a solid beside it, so that there is no air between them: a cell that is nearly all solid must not be
+/// air that liquid is drawn into.
 pub fn wet_solids<const D: usize>(phi: &mut Field<D>, solids: &Solids<D>, h: Real) {
     phi.par_rows(|row, phi| {
         let Some(distances) = solids.distances_near(row) else { return };
         for (phi, distance) in phi.iter_mut().zip(distances) {
-            if *distance < 0.0 && *phi < 0.5 * h {
+            if *distance < 0.0 && *phi < h {
                 *phi = phi.min(-0.5 * h);
             }
         }
@@ -60,7 +65,7 @@ pub(crate) fn theta(inside: Real, outside: Real) -> Real {
 /// The smallest part of a way: what single precision can bear.
 pub(crate) const LEAST_THETA: Real = 0.05;
 
-/// `g = grad p` on the faces of liquid cells that are open, zero elsewhere; `p` is zero on the surface. Needs the ghosts of `p` and `phi`.
+/// `g = grad p` on the faces of liquid cells that are open ([`SLIVER`]), zero elsewhere; `p` is zero on the surface. Needs the ghosts of `p` and `phi`.
 pub(crate) fn gradient<const D: usize>(
     p: &Field<D>,
     phi: &Field<D>,
@@ -75,15 +80,19 @@ pub(crate) fn gradient<const D: usize>(
             let (phi_low, phi_high) = (phi.down(row, a, &mut pad_phi), phi.row(row));
             let (p_low, p_high) = (p.down(row, a, &mut pad_p), p.row(row));
             let open = open.map(|open| open[a].row(row));
-            for x in 0..face.len() {
-                let shut = open.is_some_and(|open| open[x] <= 0.0);
-                face[x] = match (phi_low[x] < 0.0, phi_high[x] < 0.0) {
-                    _ if shut => 0.0,
-                    (true, true) => inv_h * (p_high[x] - p_low[x]),
-                    (true, false) => -inv_h * p_low[x] / theta(phi_low[x], phi_high[x]),
-                    (false, true) => inv_h * p_high[x] / theta(phi_high[x], phi_low[x]),
-                    (false, false) => 0.0,
-                };
+            let n = face.len();
+            let (phi_low, phi_high, p_low, p_high) = (&phi_low[..n], &phi_high[..n], &p_low[..n], &p_high[..n]);
+            for x in 0..n {
+                let (low, high) = (phi_low[x] < 0.0, phi_high[x] < 0.0);
+                let (below, above) = (if low { p_low[x] } else { 0.0 }, if high { p_high[x] } else { 0.0 });
+                // Of two values of which one is negative, their difference is as long as both together.
+                let inside = if low { -phi_low[x] } else { -phi_high[x] };
+                let part = (inside / (phi_low[x] - phi_high[x]).abs()).max(LEAST_THETA);
+                let slope = inv_h * (above - below);
+                face[x] = if low != high { slope / part } else { slope };
+            }
+            if let Some(open) = open {
+                face.iter_mut().zip(open).for_each(|(face, open)| *face = if *open <= SLIVER { 0.0 } else { *face });
             }
         }
     });

@@ -8,20 +8,18 @@ use crate::tiles::Tile;
 /// A copy of a tile's values and of some cells around it. Its memory is kept from tile to tile.
 #[derive(Clone, Debug)]
 pub(crate) struct Patch<const D: usize> {
-    margin: usize,
+    margin: Real,
     sizes: [usize; D],
     /// 0 along axes that do not exist.
     stride: [usize; 3],
     values: Vec<Real>,
-    /// Where each column lies in the field.
-    columns: Vec<usize>,
     /// Where in a cell the values live: 0 on the lower side, a half in the middle.
     shift: [Real; D],
 }
 
 impl<const D: usize> Default for Patch<D> {
     fn default() -> Self {
-        Patch { margin: 0, sizes: [0; D], stride: [0; 3], values: Vec::new(), columns: Vec::new(), shift: [0.0; D] }
+        Patch { margin: 0.0, sizes: [0; D], stride: [0; 3], values: Vec::new(), shift: [0.0; D] }
     }
 }
 
@@ -30,7 +28,7 @@ impl<const D: usize> Patch<D> {
     /// is repeated. Needs the ghosts of the field.
     pub fn copy(&mut self, field: &Field<D>, tile: &Tile<D>, margin: usize, periodic: [bool; D]) {
         let layout = field.layout();
-        self.margin = margin;
+        self.margin = margin as Real;
         self.sizes = tile.cells.map(|n| n + 2 * margin);
         self.shift = std::array::from_fn(|a| if field.at().on_lower_side(a) { 0.0 } else { 0.5 });
         let mut stride = 1;
@@ -47,30 +45,28 @@ impl<const D: usize> Patch<D> {
             let n = layout.cells()[a] as isize;
             if periodic[a] { index.rem_euclid(n) } else { index.clamp(-(HALO as isize), n + HALO as isize - 1) }
         };
-        let mut index = [0; D];
-        self.columns.clear();
-        (1..D).for_each(|a| index[a] = place(a, 0));
-        let row = layout.as_tiles().is_none().then(|| {
-            index[0] = 0;
-            layout.offset(index)
-        });
+        let whole_row = layout.as_tiles().is_none();
+        // The part of a row that lies in the box, ghosts included.
+        let (first, n) = (tile.first[0] - margin as isize, layout.cells()[0] as isize);
+        let inside = (-first).max(0) as usize..((n - first).max(0) as usize).min(self.sizes[0]);
         for (r, out) in self.values.chunks_exact_mut(self.sizes[0]).enumerate() {
-            let mut rest = r;
+            let (mut index, mut rest) = ([0; D], r);
             for a in 1..D {
                 index[a] = place(a, rest % self.sizes[a]);
                 rest /= self.sizes[a];
             }
-            if row.is_none() {
+            if !whole_row {
                 for (x, out) in out.iter_mut().enumerate() {
                     index[0] = place(0, x);
                     *out = field.get_signed(index);
                 }
                 continue;
             }
-            index[0] = 0;
             let start = layout.offset(index) as isize;
-            for (x, out) in out.iter_mut().enumerate() {
-                *out = field.data[(start + place(0, x)) as usize];
+            let from = (start + first + inside.start as isize) as usize;
+            out[inside.clone()].copy_from_slice(&field.data[from..from + inside.len()]);
+            for x in (0..inside.start).chain(inside.end..out.len()) {
+                out[x] = field.data[(start + place(0, x)) as usize];
             }
         }
     }
@@ -81,47 +77,62 @@ impl<const D: usize> Patch<D> {
         let mut at = 0;
         let mut way = [0.0; D];
         for a in 0..D {
-            let x = (place[a] - self.shift[a] + self.margin as Real).max(0.0);
-            let i = (x as usize).min(self.sizes[a] - 2);
+            let x = (place[a] - self.shift[a] + self.margin).max(0.0);
+            let i = (x as i32 as usize).min(self.sizes[a] - 2);
             way[a] = x - i as Real;
             at += i * self.stride[a];
         }
         (at, way)
     }
 
+    /// Two values along x.
+    #[inline(always)]
+    fn pair(&self, at: usize) -> [Real; 2] {
+        let two = &self.values[at..at + 2];
+        [two[0], two[1]]
+    }
+
     /// The value at a place, by linear interpolation.
     #[inline(always)]
     pub fn value(&self, place: [Real; D]) -> Real {
         let (at, way) = self.corner(place);
-        let mix = |a: Real, b: Real, t: Real| a + t * (b - a);
-        let line = |at: usize| mix(self.values[at], self.values[at + 1], way[0]);
-        let square = |at: usize| mix(line(at), line(at + self.stride[1]), way[1]);
-        if D == 2 { square(at) } else { mix(square(at), square(at + self.stride[2]), way[D - 1]) }
+        let (low, high) = (self.pair(at), self.pair(at + self.stride[1]));
+        let mut line: [Real; 2] = [mix(low[0], high[0], way[1]), mix(low[1], high[1], way[1])];
+        if D == 3 {
+            let (low, high) = (self.pair(at + self.stride[2]), self.pair(at + self.stride[1] + self.stride[2]));
+            for k in 0..2 {
+                line[k] = mix(line[k], mix(low[k], high[k], way[1]), way[D - 1]);
+            }
+        }
+        mix(line[0], line[1], way[0])
     }
 
     /// The value at a place, and how it changes along each axis over a cell.
     #[inline(always)]
     pub fn value_and_slope(&self, place: [Real; D]) -> (Real, [Real; D]) {
         let (at, way) = self.corner(place);
-        let mix = |a: Real, b: Real, t: Real| a + t * (b - a);
         let mut slope = [0.0; D];
-        let line = |at: usize| {
-            let (low, high) = (self.values[at], self.values[at + 1]);
-            (mix(low, high, way[0]), high - low)
-        };
-        let square = |at: usize| {
-            let (low, high) = (line(at), line(at + self.stride[1]));
-            (mix(low.0, high.0, way[1]), mix(low.1, high.1, way[1]), high.0 - low.0)
-        };
-        if D == 2 {
-            let (value, x, y) = square(at);
-            (slope[0], slope[1]) = (x, y);
-            return (value, slope);
+        let (low, high) = (self.pair(at), self.pair(at + self.stride[1]));
+        let mut line: [Real; 2] = [mix(low[0], high[0], way[1]), mix(low[1], high[1], way[1])];
+        let mut rise: [Real; 2] = [high[0] - low[0], high[1] - low[1]];
+        if D == 3 {
+            let (low, high) = (self.pair(at + self.stride[2]), self.pair(at + self.stride[1] + self.stride[2]));
+            let mut beyond = [0.0; 2];
+            for k in 0..2 {
+                let upper = mix(low[k], high[k], way[1]);
+                beyond[k] = upper - line[k];
+                line[k] = mix(line[k], upper, way[D - 1]);
+                rise[k] = mix(rise[k], high[k] - low[k], way[D - 1]);
+            }
+            slope[D - 1] = mix(beyond[0], beyond[1], way[0]);
         }
-        let (low, high) = (square(at), square(at + self.stride[2]));
-        slope[0] = mix(low.1, high.1, way[D - 1]);
-        slope[1] = mix(low.2, high.2, way[D - 1]);
-        slope[D - 1] = high.0 - low.0;
-        (mix(low.0, high.0, way[D - 1]), slope)
+        slope[1] = mix(rise[0], rise[1], way[0]);
+        slope[0] = line[1] - line[0];
+        (mix(line[0], line[1], way[0]), slope)
     }
+}
+
+#[inline(always)]
+fn mix(a: Real, b: Real, t: Real) -> Real {
+    a + t * (b - a)
 }

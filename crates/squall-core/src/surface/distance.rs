@@ -38,13 +38,13 @@ pub struct Room<const D: usize> {
 pub struct Fineness {
     /// Cells of the surface along each side of a cell of the grid, from 1 to 4.
     pub refine: usize,
-    /// How often it is smoothed. Small bumps vanish, and the volume stays (Taubin 1995).
+    /// How often it is smoothed. Small bumps vanish, and the volume stays.
     pub smoothing: usize,
 }
 
 impl Default for Fineness {
     fn default() -> Self {
-        Fineness { refine: 2, smoothing: 2 }
+        Fineness { refine: 2, smoothing: 8 }
     }
 }
 
@@ -305,40 +305,51 @@ impl<const D: usize> Places<D> {
 }
 
 /// How far smoothing moves a surface at most, in cells of the grid: bumps are smaller, and drops must not vanish.
-const MOST_SMOOTHED: f64 = 0.06;
+const MOST_SMOOTHED: f64 = 0.08;
 
-/// Moves values towards the mean of those beside them and back by a little more than they would shrink (Taubin 1995), no further than `most`.
+/// Smooths, and gives back the smooth part of what that took away, so that round surfaces do not shrink (twicing, Tukey 1977): of a wave
+/// of which smoothing leaves the part `f`, this leaves `2 f - f^2`. Nothing moves further than `most`.
 fn smooth<const D: usize>(volume: &mut Volume<D>, times: usize, most: f32) {
     if times == 0 || volume.blocks.is_empty() {
         return;
     }
     let places = Places::new(volume);
-    let mut next = volume.values.clone();
     let first = volume.values.clone();
-    for part in [0.5, -0.526].repeat(times) {
+    average(volume, &places, times);
+    let smoothed = volume.values.clone();
+    let background = std::mem::replace(&mut volume.background, 0.0);
+    volume.values.iter_mut().zip(&first).for_each(|(value, first)| *value = first - *value);
+    average(volume, &places, times);
+    volume.background = background;
+    for ((value, smoothed), first) in volume.values.iter_mut().zip(smoothed).zip(first) {
+        *value = (*value + smoothed).clamp(first - most, first + most);
+    }
+}
+
+/// Moves values half of the way to the mean of those beside them, so many times.
+fn average<const D: usize>(volume: &mut Volume<D>, places: &Places<D>, times: usize) {
+    let mut next = volume.values.clone();
+    for _ in 0..times {
         let now = &*volume;
         next.par_chunks_mut(Volume::<D>::CELLS).enumerate().for_each_init(Vec::new, |window, (b, out)| {
-            let values = now.block(b);
-            if values.iter().all(|v| *v == values[0]) {
-                return out.copy_from_slice(values);
-            }
             places.window(now, now.blocks[b], 1, 1, window);
             let size = BLOCK + 2;
             let strides: [usize; D] = std::array::from_fn(|a| size.pow(a as u32));
             let corner: usize = strides.iter().sum();
             for (r, out) in out.chunks_exact_mut(BLOCK).enumerate() {
                 let at = corner + (1..D).map(|a| r / BLOCK.pow(a as u32 - 1) % BLOCK * strides[a]).sum::<usize>();
-                for (x, out) in out.iter_mut().enumerate() {
-                    let here = window[at + x];
-                    let beside: f32 = strides.iter().map(|s| window[at + x + s] + window[at + x - s]).sum();
-                    *out = here + part * (beside / (2 * D) as f32 - here);
+                let mut sum = [0.0; BLOCK];
+                for s in strides {
+                    for x in 0..BLOCK {
+                        sum[x] += window[at + x + s] + window[at + x - s];
+                    }
+                }
+                for x in 0..BLOCK {
+                    out[x] = 0.5 * (window[at + x] + sum[x] / (2 * D) as f32);
                 }
             }
         });
         std::mem::swap(&mut volume.values, &mut next);
-    }
-    for (value, first) in volume.values.iter_mut().zip(first) {
-        *value = value.clamp(first - most, first + most);
     }
 }
 
@@ -360,6 +371,33 @@ fn cut_off<const D: usize>(volume: &mut Volume<D>, room: &Room<D>) {
                 let stride = BLOCK.pow(a as u32);
                 values.iter_mut().enumerate().for_each(|(i, v)| *v = v.max(beyond[i / stride % BLOCK]));
             }
+        }
+    });
+}
+
+/// How far a liquid reaches towards a solid that it touches, and into it, in cells of the grid: there is no gap to be seen, and none behind.
+const TOUCHES: f64 = 0.7;
+const INTO: f64 = 0.3;
+
+/// Lets the liquid touch solids: particles keep off them, and kernels do not see what lies behind. `solid` is the distance to the solids in
+/// metres, negative inside, and `cell` the side of the cells of the grid.
+pub fn touch_solids<const D: usize>(volume: &mut Volume<D>, cell: f64, solid: impl Fn([f64; D]) -> f64 + Sync) {
+    let (spacing, origin, background) = (volume.spacing, volume.origin, volume.background);
+    let (blocks, side) = (&volume.blocks, BLOCK as f64);
+    volume.values.par_chunks_mut(Volume::<D>::CELLS).enumerate().for_each(|(b, values)| {
+        let first: [f64; D] = std::array::from_fn(|a| origin[a] + f64::from(blocks[b][a]) * side * spacing);
+        // Most blocks are far from any solid.
+        let middle = first.map(|x| x + 0.5 * side * spacing);
+        let reach = 0.5 * side * spacing * (D as f64).sqrt();
+        if solid(middle) > reach + TOUCHES * cell {
+            return;
+        }
+        for (i, value) in values.iter_mut().enumerate() {
+            let x = std::array::from_fn(|a| first[a] + ((i / BLOCK.pow(a as u32) % BLOCK) as f64 + 0.5) * spacing);
+            let away = solid(x);
+            let nearer = (TOUCHES * cell - away.max(0.0)).max(0.0) as f32;
+            let inside = (-away - INTO * cell) as f32;
+            *value = (*value - nearer).max(inside).clamp(-background, background);
         }
     });
 }

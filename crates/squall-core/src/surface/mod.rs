@@ -15,7 +15,7 @@ mod outline;
 
 pub use carried::carried;
 pub use contour::contour;
-pub use distance::{FINEST, Fineness, Room, distances};
+pub use distance::{FINEST, Fineness, Room, distances, touch_solids};
 pub use outline::outline;
 
 /// A mesh of triangles at one moment, for files and other programs.

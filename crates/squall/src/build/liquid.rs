@@ -92,7 +92,7 @@ fn zone<const D: usize>(setup: &Setup, s: &setup::Source, grid: &Grid<D>) -> Res
     })
 }
 
-/// What a liquid will take: as much of it as all blobs together.
+/// What a liquid will take: as much of it as all that comes in together.
 pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let grid = grid::<D>(&setup.grid);
     let solids = setup.objects.iter().any(|o| o.solid) || !setup.spouts.is_empty();
@@ -102,7 +102,19 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let own = 3 + 5 + 4 * D + 3;
     let fields = Flow::<D>::fields_needed(&super::options(setup), 1) + around_solids + own;
     let cells = setup.cell_count() as f64;
-    let filled = setup.blobs.iter().map(|blob| part_inside::<D>(&grid, blob)).sum::<f64>().min(1.0);
+    let again = |blob: &setup::Blob| {
+        let end = blob.to.min(setup.time.duration());
+        if blob.every.is_finite() { ((end - blob.time) / blob.every).max(0.0).floor() + 1.0 } else { 1.0 }
+    };
+    let blobs = setup.blobs.iter().map(|blob| again(blob) * part_inside::<D>(&grid, blob)).sum::<f64>();
+    let size: f64 = setup.grid.size.iter().product();
+    let spouts = setup.spouts.iter().map(|s| {
+        let seconds = (s.active.to.min(setup.time.duration()) - s.active.from).max(0.0);
+        spout::<D>(setup, s).area() * s.speed.largest_abs(setup.time.duration()) * seconds / size
+    });
+    // How much of what a source fills runs away is not known.
+    let sources = if setup.sources.iter().any(|s| s.fill) { 0.3 } else { 0.0 };
+    let filled = (blobs + spouts.sum::<f64>() + sources).min(1.0);
     let particles = cells * filled * PER_AXIS.pow(D as u32) as f64;
     // Lists grow by doubling, and a state is a copy of them.
     let bytes = ((fields as u64).saturating_mul(Layout::<D>::bytes(grid.cells)))

@@ -7,12 +7,14 @@
 //! | `light` | `frame_0001.exr`: the picture in linear light and all passes |
 //! | `maps` | passes as games take them, `normal_0001.png`; `passes.json`, how to read passes |
 //! | `volumes` | `volume_0001.vdb`, and `volume.usda` for the sequence |
+//! | `meshes` | `surface_0001.ply`, `particles_0001.ply`, and `surface.usda` for the sequence |
 //! | `fields` | `velocity_0001.npy` |
 //! | `movie` | the movie, at the end |
 
 mod fields;
 mod light;
 mod maps;
+mod meshes;
 mod movie;
 mod pictures;
 mod usd;
@@ -29,7 +31,9 @@ use crate::picture::Picture;
 use crate::picture::passes::PassImage;
 use crate::run::{Observer, RunError};
 use crate::setup::Setup;
+use crate::surface::Surface;
 pub use light::pass_name;
+pub use meshes::{PARTICLES, SURFACES};
 pub use movie::format as movie_format;
 pub use pictures::Pixels;
 pub(crate) use pictures::finish;
@@ -103,6 +107,8 @@ pub struct Shot<'a> {
     pub film: Option<Arc<film::Frame>>,
     /// What else was drawn.
     pub passes: Arc<[PassImage]>,
+    /// The surface of a liquid, if something is made of it.
+    pub surface: Option<Arc<Surface>>,
 }
 
 impl Shot<'_> {
@@ -116,7 +122,18 @@ impl Shot<'_> {
         passes: Vec<PassImage>,
     ) -> Shot<'a> {
         let (pixels, film) = finish(setup, picture, time);
-        Shot { number, time, sim, pixels: Arc::new(pixels), film: film.map(Arc::new), passes: passes.into() }
+        let film = film.map(Arc::new);
+        Shot { number, time, sim, pixels: Arc::new(pixels), film, passes: passes.into(), surface: None }
+    }
+}
+
+impl Shot<'static> {
+    /// Of a surface alone, without a picture.
+    pub fn of_surface(setup: &Setup, number: u64, surface: Surface) -> Self {
+        let image = squall_render::Image { width: 0, height: 0, pixels: Vec::new() };
+        let time = number as f64 / setup.time.fps;
+        let shot = Shot::new(setup, number, time, None, Picture::Screen(image), Vec::new());
+        Shot { surface: Some(Arc::new(surface)), ..shot }
     }
 }
 
@@ -149,9 +166,18 @@ pub struct End<'a> {
     pub cancelled: bool,
 }
 
+/// Whether a scene wants files of the surface of its liquid.
+pub fn needs_surface(setup: &Setup) -> bool {
+    let out = &setup.output;
+    let volumes = out.vdb.as_ref().is_some_and(|vdb| vdb.fields.iter().any(|field| field == SURFACES));
+    setup.liquid.is_some() && (!out.mesh.is_empty() || out.particles || volumes)
+}
+
 /// Everything that a scene asks for. Its movie bears the name `name`.
 pub fn outputs(setup: &Setup, name: &str) -> Vec<Box<dyn FrameOutput>> {
-    let all: [Option<Box<dyn FrameOutput>>; 6] = [
+    let all: [Option<Box<dyn FrameOutput>>; 8] = [
+        meshes::Meshes::new(setup).map(boxed),
+        meshes::ParticleFiles::new(setup).map(boxed),
         fields::Fields::new(setup).map(boxed),
         volumes::Volumes::new(setup).map(boxed),
         light::Light::new(setup).map(boxed),
@@ -180,6 +206,11 @@ impl Outputs {
     /// Those that old volumes can give.
     pub fn without_simulation(setup: &Setup, name: &str) -> Self {
         Self { all: outputs(setup, name).into_iter().filter(|o| !o.needs_simulation()).collect() }
+    }
+
+    /// Meshes alone.
+    pub fn of_meshes(setup: &Setup) -> Self {
+        Self { all: meshes::Meshes::new(setup).map(boxed).into_iter().collect() }
     }
 
     /// The files of a frame.

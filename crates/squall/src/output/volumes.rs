@@ -10,9 +10,10 @@ use squall_core::{Simulation, Volume};
 use squall_io::vdb::{Mask, MetaValue, Metadata};
 use squall_io::{IoError, VdbClass, VdbGrid, VdbOptions, VdbPrecision, VdbValues, write_vdb, write_whole};
 
-use super::{Expected, FrameOutput, Job, Shot, numbered, numbered_path, usd};
+use super::{Expected, FrameOutput, Job, SURFACES, Shot, numbered, numbered_path, usd};
 use crate::run::RunError;
 use crate::setup::{Setup, TEMPERATURE, Up, Vdb};
+use crate::surface::Surface;
 use crate::texture::Detail;
 
 /// The series of the volumes: `volume_0001.vdb`.
@@ -50,13 +51,14 @@ impl Volumes {
     }
 
     /// What is to be written, as it is now.
-    fn take(&self, sim: &dyn Simulation) -> Captured {
+    fn take(&self, sim: &dyn Simulation, surface: Option<&Surface>) -> Captured {
         let component = |name: &str, a: usize| {
             let mut out = Volume::default();
             sim.volume(name, a, &mut out).then_some(out)
         };
         let displacements = self.detail.as_ref().map(|detail| detail.displacements(sim));
         let values = |name: &String| match name.as_str() {
+            SURFACES => surface.and_then(Surface::volume).cloned().map(VdbValues::Scalar),
             "velocity" => Some(VdbValues::Vector([component(name, 0)?, component(name, 1)?, component(name, 2)?])),
             _ => component(name, 0).map(|volume| match (&self.detail, &displacements) {
                 // Textures do not affect temperature: it is as coarse as it was.
@@ -71,7 +73,7 @@ impl Volumes {
             Some((name.clone(), values(name)?, most))
         });
         let grids: Vec<_> = grids.collect();
-        let needs_mask = self.vdb.mask && grids.iter().any(|(.., most)| most.is_none());
+        let needs_mask = self.vdb.mask && grids.iter().any(|(name, _, most)| most.is_none() && name != SURFACES);
         let smoke = self.substances.iter().filter(|(.., smoke)| *smoke && needs_mask);
         let smoke = smoke.filter_map(|(name, most, _)| Some((component(name, 0)?, *most))).collect();
         Captured { grids, smoke, mask: self.vdb.mask }
@@ -93,7 +95,7 @@ impl Captured {
     fn thin_out(&mut self, half: bool) {
         let masks = self.smoke.iter().map(|(smoke, most)| Mask::of(smoke, threshold(smoke, *most)));
         let around = masks.reduce(Mask::or).map(|mask| mask.grown(AROUND));
-        for (_, values, most) in &mut self.grids {
+        for (_, values, most) in self.grids.iter_mut().filter(|(name, ..)| name != SURFACES) {
             match (values, most, &around) {
                 (VdbValues::Scalar(volume), Some(most), _) if self.mask => {
                     Mask::of(volume, threshold(volume, *most)).apply(volume);
@@ -153,7 +155,7 @@ impl FrameOutput for Volumes {
 
     fn capture(&mut self, shot: &Shot<'_>) -> Result<Job, RunError> {
         let Some(sim) = shot.sim else { return Ok(Box::new(|_| Ok(()))) };
-        let (mut captured, number) = (self.take(sim), shot.number);
+        let (mut captured, number) = (self.take(sim, shot.surface.as_deref()), shot.number);
         let precision = if self.vdb.half { VdbPrecision::Half } else { VdbPrecision::Full };
         let mut metadata = Metadata::default();
         metadata.insert("creator".into(), MetaValue::Text(format!("Squall {}", env!("CARGO_PKG_VERSION"))));
@@ -170,11 +172,11 @@ impl FrameOutput for Volumes {
                     *values = turned;
                 });
             }
-            let class = VdbClass::FogVolume;
+            let class = |name: &str| if name == SURFACES { VdbClass::LevelSet } else { VdbClass::FogVolume };
             let grids: Vec<VdbGrid<'_>> = captured
                 .grids
                 .iter()
-                .map(|(name, values, _)| VdbGrid { name, values: values.by_ref(), class, precision })
+                .map(|(name, values, _)| VdbGrid { name, values: values.by_ref(), class: class(name), precision })
                 .collect();
             let options = VdbOptions { metadata, ..VdbOptions::default() };
             write_vdb(numbered_path(folder, VOLUMES, number, "vdb"), &grids, &options)

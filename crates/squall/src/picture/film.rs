@@ -3,16 +3,19 @@
 use squall_core::{CancelToken, Shape, Simulation, Volume};
 use squall_render::color::{Background, from_srgb8};
 use squall_render::film::{
-    Ambient, Camera, Finish, Frame, Glow, Ground, Light, Orbit, OrbitKey, Passes, Projection, Quality, Ramp, Scatter,
-    Scene, ShapeSurface, Source, Stage, Style, Substance, Surface, Wanted, passes,
+    Ambient, Camera, Environment, Finish, Frame, Glow, Ground, Light, Liquid, Orbit, OrbitKey, Passes, Projection,
+    Quality, Ramp, Scatter, Scene, ShapeSurface, Source, Stage, Style, Substance, Surface as FilmSurface, Tiles,
+    Wanted, passes,
 };
 use squall_render::{ColorMap, RenderError, Rgb};
 
 use super::PainterError;
 use super::{color_map, scalar};
 use crate::build::shape;
-use crate::setup::{self, Film, LightSource, PictureMode, Setup, Show};
+use crate::setup::{self, Film, LightSource, PictureMode, Setup, Show, Sky};
+use crate::surface::Surface;
 use crate::texture::Detail;
+use std::sync::Arc;
 
 /// What is to be seen at one time: the substances that are shown, in order, and the one that glows.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +24,8 @@ pub struct Volumes {
     pub substances: Vec<Volume>,
     /// That of [`FilmPainter::heat`].
     pub heat: Option<Volume>,
+    /// A liquid.
+    pub liquid: Option<Arc<Surface>>,
     /// For the pass of motion.
     pub velocity: Option<[Volume; 3]>,
     /// For the pass of temperature.
@@ -68,6 +73,7 @@ impl FilmPainter {
             Show::Speed => vec![("speed".to_owned(), one)],
             Show::Vorticity => vec![("vorticity".to_owned(), one)],
             Show::Pressure => vec![("pressure".to_owned(), one)],
+            Show::Water => Vec::new(),
             // Heat is not seen but by its glow.
             _ => (0..setup.substances.len())
                 .filter(|&i| setup.smoke.is_none() || i != setup::TEMPERATURE)
@@ -177,7 +183,20 @@ impl FilmPainter {
         let scene = Scene {
             substances: substances.map(|(amount, &(_, albedo))| Substance { amount, kappa, albedo }).collect(),
             heat: volumes.heat.as_ref(),
-            surfaces: surfaces.iter().map(|s| s as &dyn Surface).collect(),
+            surfaces: surfaces.iter().map(|s| s as &dyn FilmSurface).collect(),
+            liquid: volumes.liquid.as_ref().and_then(|surface| surface.volume()).map(|distance| {
+                let water = film.map(|film| &film.render.water);
+                water.map_or_else(
+                    || Liquid::new(distance),
+                    |water| Liquid {
+                        tint: from_srgb8(water.tint),
+                        depth: water.depth as f32,
+                        ior: water.ior as f32,
+                        roughness: water.roughness as f32,
+                        ..Liquid::new(distance)
+                    },
+                )
+            }),
             cancel: self.cancel.clone(),
         };
         see(&scene, &style, self.quality)
@@ -261,7 +280,13 @@ fn style(setup: &Setup, film: &Film, time: f64) -> Style {
             finish: Finish { color: from_srgb8(g.color), roughness: g.roughness as f32 },
             fade: g.fade,
             only_shadow: g.only_shadow,
+            pattern: (g.tiles > 0.0).then(|| Tiles {
+                size: g.tiles,
+                color: from_srgb8(g.joints),
+                joint: Some(0.05 * g.tiles),
+            }),
         }),
+        environment: (r.sky == Sky::Studio).then(Environment::studio),
         background: (!r.transparent).then_some(Background { bottom, top }),
     }
 }

@@ -1,11 +1,12 @@
 //! Pictures of a finished run, taken again without simulating: in 3D from its volumes, with another camera, light or style, in 2D
-//! from its raw fields, in other colours.
+//! from its raw fields, in other colours. And meshes of a liquid, from its particles or its volumes.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use squall_core::Volume;
-use squall_io::{OutputFolder, VdbValues, read_vdb};
+use squall_io::vdb::VdbLoaded;
+use squall_io::{OutputFolder, VdbValues, read_particles_ply, read_vdb};
 use squall_render::RenderError;
 use squall_render::map::Range;
 use squall_render::texture::fine::refined;
@@ -14,14 +15,49 @@ use super::report::{Event, Observer, Outcome, RunError, Summary};
 use super::stored::{self, Stored};
 use super::writer::{Frame, Writer, Written};
 use super::{CancelToken, RunOptions, SCENE, finish, frames, lock, owner};
-use crate::output::{Outputs, Shot, UP, VOLUMES};
+use crate::output::{Outputs, PARTICLES, SURFACES, Shot, UP, VOLUMES, numbered_path};
 use crate::picture::passes::PassPainter;
 use crate::picture::{FilmPainter, Painter, Picture, Volumes, normalize};
-use crate::setup::{Pass, Setup, Up};
+use crate::setup::{Pass, Setup, Show, Up};
+use crate::surface::{Solids, Surface};
 use crate::{Assets, Scene};
+use std::sync::Arc;
+
+/// What is made again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Again {
+    /// Pictures.
+    Pictures,
+    /// Meshes of a liquid.
+    Meshes,
+}
 
 /// Draws the frames of the run in folder `run` anew, into `options.out`. Frames that are there already are kept.
 pub fn render(
+    setup: &Setup,
+    run: &Path,
+    assets: &Assets,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+    cancel: &CancelToken,
+) -> Result<Summary, RunError> {
+    again(Again::Pictures, setup, run, assets, options, observer, cancel)
+}
+
+/// Makes meshes of the liquid of the run in folder `run`, into `options.out`. Those that are there already are kept.
+pub fn mesh(
+    setup: &Setup,
+    run: &Path,
+    assets: &Assets,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+    cancel: &CancelToken,
+) -> Result<Summary, RunError> {
+    again(Again::Meshes, setup, run, assets, options, observer, cancel)
+}
+
+fn again(
+    what: Again,
     setup: &Setup,
     run: &Path,
     assets: &Assets,
@@ -39,7 +75,7 @@ pub fn render(
     if every.is_empty() {
         return Err(RunError::NoFrames { frames: setup.time.frames });
     }
-    let mut source = Source::new(setup, run)?;
+    let mut source = Source::new(what, setup, run)?;
     if let Some(path) = every.clone().flat_map(|k| source.files(run, k)).find(|path| !path.exists()) {
         return Err(match source.files(run, 1).iter().all(|path| path.exists()) {
             true => RunError::MissingFrame { path },
@@ -47,7 +83,10 @@ pub fn render(
         });
     }
     let _lock = lock(&options.out)?;
-    let mut outputs = Outputs::without_simulation(setup, &options.name);
+    let mut outputs = match what {
+        Again::Pictures => Outputs::without_simulation(setup, &options.name),
+        Again::Meshes => Outputs::of_meshes(setup),
+    };
     let names = [&outputs.series()[..], &outputs.single()[..]];
     let mut folder = OutputFolder::open(&options.out, owner(setup, options), names, options.start)?;
     super::tell_of_replacing(&folder, observer);
@@ -72,7 +111,9 @@ pub fn render(
         }
         match source.draw(setup, run, number) {
             Ok(shot) => {
-                observer.event(&Event::Picture { frame: number, image: shot.pixels.image() });
+                if what == Again::Pictures {
+                    observer.event(&Event::Picture { frame: number, image: shot.pixels.image() });
+                }
                 let (jobs, files) = (outputs.capture(&shot)?, outputs.files(number));
                 if writer.send(Frame { number, files, jobs }).is_err() {
                     break;
@@ -115,6 +156,10 @@ fn same_folder(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
+fn particles_path(run: &Path, frame: u64) -> PathBuf {
+    numbered_path(run, PARTICLES, frame, "ply")
+}
+
 fn volume_path(run: &Path, frame: u64) -> PathBuf {
     run.join(format!("{VOLUMES}_{frame:04}.vdb"))
 }
@@ -136,10 +181,21 @@ enum Source {
     Volumes(Box<FilmPainter>),
     /// Raw fields of these names.
     Fields(Vec<String>, Box<Painter>),
+    Particles(Box<Solids>),
+    /// The volumes of a liquid.
+    Distances,
 }
 
 impl Source {
-    fn new(setup: &Setup, run: &Path) -> Result<Self, RunError> {
+    fn new(what: Again, setup: &Setup, run: &Path) -> Result<Self, RunError> {
+        if what == Again::Meshes {
+            let first = u64::from(!setup.time.include_start);
+            return match (particles_path(run, first).exists(), setup.dimensions()) {
+                (true, _) => Ok(Source::Particles(Box::new(Solids::new(setup)?))),
+                (false, 3) => Ok(Source::Distances),
+                (false, _) => Err(RunError::NoSurface { folder: run.to_owned() }),
+            };
+        }
         Ok(match &setup.film {
             Some(film) => Source::Volumes(Box::new(FilmPainter::new(setup, film)?)),
             None => {
@@ -151,7 +207,8 @@ impl Source {
 
     fn files(&self, run: &Path, frame: u64) -> Vec<PathBuf> {
         match self {
-            Source::Volumes(_) => vec![volume_path(run, frame)],
+            Source::Volumes(_) | Source::Distances => vec![volume_path(run, frame)],
+            Source::Particles(_) => vec![particles_path(run, frame)],
             Source::Fields(names, _) => stored::files(names, run, frame),
         }
     }
@@ -161,6 +218,7 @@ impl Source {
         match self {
             Source::Volumes(_) => RunError::NoVolumes { folder },
             Source::Fields(..) => RunError::NoFields { folder },
+            Source::Particles(_) | Source::Distances => RunError::NoSurface { folder },
         }
     }
 
@@ -172,6 +230,7 @@ impl Source {
                 return Ok(());
             }
             Source::Fields(names, painter) => (names, painter),
+            Source::Particles(_) | Source::Distances => return Ok(()),
         };
         if setup.picture.range.is_some() {
             return Ok(());
@@ -194,6 +253,16 @@ impl Source {
     fn draw<'a>(&mut self, setup: &Setup, run: &Path, number: u64) -> Result<Shot<'a>, RunError> {
         match self {
             Source::Volumes(painter) => draw(setup, run, painter, number),
+            Source::Particles(solids) => {
+                let particles = read_particles_ply(particles_path(run, number))?.particles;
+                let time = number as f64 / setup.time.fps;
+                Ok(Shot::of_surface(setup, number, Surface::around(setup, solids, particles, time)))
+            }
+            Source::Distances => {
+                let path = volume_path(run, number);
+                let distance = take(&grids(&path)?, &path, SURFACES)?;
+                Ok(Shot::of_surface(setup, number, Surface::from_volume(distance)))
+            }
             Source::Fields(names, painter) => {
                 let frame = Stored::load(setup, names, run, number)?;
                 let time = number as f64 / setup.time.fps;
@@ -205,24 +274,31 @@ impl Source {
     }
 }
 
-fn draw<'a>(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -> Result<Shot<'a>, RunError> {
-    let path = volume_path(run, number);
-    let file = read_vdb(&path)?;
+/// The volumes of a file, with y up.
+fn grids(path: &Path) -> Result<Vec<VdbLoaded>, RunError> {
+    let file = read_vdb(path)?;
     let mut grids = file.grids;
     if file.metadata.get(UP).is_some_and(|up| up.to_string() == Up::Z.word()) {
         for grid in &mut grids {
             grid.values = std::mem::replace(&mut grid.values, VdbValues::Scalar(Volume::default())).y_up();
         }
     }
-    let take = |name: &str| -> Result<Volume, RunError> {
-        let missing = || RunError::NoField { path: path.clone(), name: name.to_owned() };
-        let found = grids.iter().position(|grid| grid.name == name).ok_or_else(missing)?;
-        match &grids[found].values {
-            // The substance that is shown may also be the one that glows.
-            VdbValues::Scalar(volume) => Ok(volume.clone()),
-            VdbValues::Vector(_) => Err(missing()),
-        }
-    };
+    Ok(grids)
+}
+
+/// One of them.
+fn take(grids: &[VdbLoaded], path: &Path, name: &str) -> Result<Volume, RunError> {
+    match grids.iter().find(|grid| grid.name == name).map(|grid| &grid.values) {
+        // The substance that is shown may also be the one that glows.
+        Some(VdbValues::Scalar(volume)) => Ok(volume.clone()),
+        _ => Err(RunError::NoField { path: path.to_owned(), name: name.to_owned() }),
+    }
+}
+
+fn draw<'a>(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -> Result<Shot<'a>, RunError> {
+    let path = volume_path(run, number);
+    let grids = grids(&path)?;
+    let take = |name: &str| take(&grids, &path, name);
     let names: Vec<String> = painter.substances().map(str::to_owned).collect();
     let mut substances = names.iter().map(|name| take(name)).collect::<Result<Vec<_>, _>>()?;
     let heat = painter.heat().map(str::to_owned).map(|name| take(&name)).transpose()?;
@@ -237,6 +313,9 @@ fn draw<'a>(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -
         }
         _ => Volumes { substances, heat, ..Volumes::default() },
     };
+    if setup.picture.show == Show::Water {
+        volumes.liquid = Some(Arc::new(Surface::from_volume(take(SURFACES)?)));
+    }
     if setup.output.passes.contains(&Pass::Motion) {
         let velocity = grids.iter().find(|grid| grid.name == "velocity").map(|grid| &grid.values);
         let Some(VdbValues::Vector(velocity)) = velocity else {

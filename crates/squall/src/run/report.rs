@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::looped::{Preparation, Seam};
 use squall_core::StepReport;
 use squall_core::ledger::{DRIFT, SLACK, Watched};
-use squall_io::{CheckpointError, FolderError, IoError, MovieError, OutputFolder};
+use squall_io::{CheckpointError, FolderError, IoError, MeshFileError, MovieError, OutputFolder};
 use squall_render::{Image, RenderError};
 
 use crate::build::BuildError;
@@ -280,6 +280,15 @@ pub enum RunError {
     /// A file cannot be read or written.
     #[error(transparent)]
     Io(#[from] IoError),
+    /// A file of particles or of a mesh cannot be read.
+    #[error(transparent)]
+    Mesh(#[from] MeshFileError),
+    /// The run has no surface to make meshes of.
+    #[error("{} holds neither particles nor volumes of a liquid", .folder.display())]
+    NoSurface {
+        /// Which folder.
+        folder: PathBuf,
+    },
     /// The picture cannot be drawn.
     #[error(transparent)]
     Picture(#[from] RenderError),
@@ -325,6 +334,9 @@ impl RunError {
             }
             RunError::Checkpoint(CheckpointError::Io(_)) => return None,
             RunError::Checkpoint(_) | RunError::MissingFrame { .. } => "begin again with --restart",
+            RunError::NoSurface { .. } => {
+                "run the scene first, with output.particles = true, or in 3D with output.vdb = true (the default for liquids)"
+            }
             RunError::NoVolumes { .. } => {
                 "run the 3D scene first, with output.vdb = true (the default for smoke), or name its folder with --run"
             }

@@ -14,7 +14,7 @@ use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use super::writer::{Failed, Frame, Writer, Written};
 use super::{CancelToken, LOGS, RunOptions, STEPS, TARGETS, TIMINGS, budget};
 use crate::driver::{Driver, Step};
-use crate::output::{Outputs, Shot};
+use crate::output::{Outputs, Shot, needs_surface};
 use crate::picture::Painter;
 use crate::setup::Setup;
 
@@ -226,7 +226,10 @@ impl<'a> Simulator<'a> {
         let sim = self.driver.simulation();
         let picture = drawn(self.painter.draw(sim, time, number))?;
         let passes = drawn(self.painter.draw_passes(sim, time, number, &picture))?;
-        let shot = Shot::new(self.setup, number, time, Some(sim), picture, passes);
+        let mut shot = Shot::new(self.setup, number, time, Some(sim), picture, passes);
+        if needs_surface(self.setup) {
+            shot.surface = self.painter.surface(sim);
+        }
         observer.event(&Event::Picture { frame: number, image: shot.pixels.image() });
         if !self.saturated && self.saturates(&shot) {
             self.saturated = true;

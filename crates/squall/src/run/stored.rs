@@ -30,7 +30,7 @@ pub(super) fn needed(setup: &Setup) -> Option<Vec<String>> {
         Show::Substances => (0..setup.substances.len()).map(substance).collect(),
         Show::Speed | Show::Vorticity => vec!["velocity".to_owned()],
         Show::Pressure => vec!["pressure".to_owned()],
-        Show::Texture => return None,
+        Show::Texture | Show::Water => return None,
     };
     if setup.output.passes.iter().any(|pass| matches!(pass, Pass::Motion | Pass::Flow)) {
         names.push("velocity".to_owned());

@@ -26,6 +26,28 @@ choices! {
         Flip = "flip",
     }
 
+    /// Files that hold the surface of a liquid.
+    pub enum MeshFormat {
+        /// For Blender and Houdini: with velocities.
+        Ply = "ply",
+        /// For anything; places and normals only.
+        Obj = "obj",
+        /// glTF, for engines and the web.
+        Glb = "glb",
+        /// One USD file for all frames, besides a PLY for each.
+        Usda = "usda",
+        /// Outlines, of 2D liquids.
+        Svg = "svg",
+    }
+
+    /// What is around, behind everything and in what water mirrors.
+    pub enum Sky {
+        /// A bright room with large soft lights.
+        Studio = "studio",
+        /// `picture.background`.
+        Background = "background",
+    }
+
     /// What of a picture counts as drawn.
     pub enum Channel {
         /// What is opaque, if something is not; else what differs from the colour along the border.

@@ -2,7 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::choices::{Model, Quality, Up};
+use super::LIQUID;
+use super::choices::{Model, Quality, Sky, Up};
 use super::key::Range::{Above, AtLeast, Within};
 use super::kind::{Kind, OneOrMany, Reader};
 use super::table::table;
@@ -87,12 +88,28 @@ table! {
         anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.2 }; "0.2; of a liquid 0"),
         /// How much light scattered several times lifts shadows in smoke.
         softness: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.5 } else { 1.0 }; "1; of a liquid 0.5"),
+        /// How water looks.
+        water: Water [LIQUID] (Water::default()),
+        /// What is around, behind everything and in what water mirrors.
+        sky: Sky [] (none "the background; `\"studio\"` for water, unless `picture.background` is given"),
         /// Light from all around.
         ambient: Ambient [] (Ambient::default()),
         /// A floor that catches shadows, `{}` at least.
-        ground: Ground [] (none "none"),
+        ground: Ground [] (|r| r.is_water().then(Ground::default); "none; under water a floor of tiles"),
         /// Whether pictures have no background.
         transparent: bool [] (false),
+    }
+
+    /// How water looks.
+    pub struct Water as WaterValues {
+        /// The colour of white light after `depth` metres of it.
+        tint: Color [] (Color::hex(0xcbeef6)),
+        /// How many metres that takes.
+        depth: f64 ["m", Above(0.0)] (|r| 0.5 * r.longest(); "half of the longest side"),
+        /// How strongly it bends light.
+        ior: f64 [Within(1.0, 3.0)] (1.333),
+        /// How blurred lights are in its surface.
+        roughness: f64 [Within(0.0, 1.0)] (0.02),
     }
 
     /// How heat glows.
@@ -112,11 +129,11 @@ table! {
     /// Light from all around.
     pub struct Ambient as AmbientValues {
         /// Colour of the light from above.
-        sky: Color [] (Color::hex(0x737f90)),
+        sky: Color [] (|r| Color::hex(if r.is_water() { 0x9da1a8 } else { 0x737f90 }); "`#737f90`; around water `#9da1a8`"),
         /// Colour of the light from below.
-        below: Color [] (Color::hex(0x3f3c38)),
+        below: Color [] (|r| Color::hex(if r.is_water() { 0x7c7c7c } else { 0x3f3c38 }); "`#3f3c38`; around water `#7c7c7c`"),
         /// How much of it smoke and objects keep from what they cover.
-        occlusion: f64 [Within(0.0, 1.0)] (0.85),
+        occlusion: f64 [Within(0.0, 1.0)] (|r| if r.is_water() { 0.7 } else { 0.85 }; "0.85; around water 0.7"),
     }
 
     /// A horizontal floor.
@@ -124,7 +141,11 @@ table! {
         /// Its height.
         height: f64 ["m"] (|r| r.bottom(); "the bottom of the box"),
         /// Its colour.
-        color: Color [] (Color::hex(0x817f7c)),
+        color: Color [] (|r| Color::hex(if r.is_water() { 0xc4c8cc } else { 0x817f7c }); "`#817f7c`; under water `#c4c8cc`"),
+        /// The side of its tiles; 0: it has none.
+        tiles: f64 ["m", AtLeast(0.0)] (|r| if r.is_water() { r.longest() / 10.0 } else { 0.0 }; "0; under water a tenth of the longest side"),
+        /// The colour between tiles.
+        joints: Color [] (Color::hex(0x959ba4)),
         /// 0 polished to 1 matt.
         roughness: f64 [Within(0.0, 1.0)] (0.9),
         /// It fades into the background between these distances from the middle.
@@ -135,8 +156,8 @@ table! {
 
     /// Which volumes are written.
     pub struct VdbTable {
-        /// Substances, `"velocity"` and `"pressure"`.
-        fields: Vec<Spanned<String>> [] (none "all substances"),
+        /// Substances, `"velocity"` and `"pressure"`; `"surface"`, the distance to the surface of a liquid.
+        fields: Vec<Spanned<String>> [] (none "all substances; `\"surface\"` of a liquid"),
         /// Whether numbers have 16 bits instead of 32.
         half: bool [] (true),
         /// Whether substances have the detail of the texture, at its resolution.
@@ -150,7 +171,7 @@ table! {
 
 impl Light {
     /// The lights of scenes that name none: a warm one from the upper left, a cool one from behind.
-    pub(crate) fn usual() -> Vec<Spanned<Light>> {
+    pub(crate) fn usual(water: bool) -> Vec<Spanned<Light>> {
         let sun = |towards: [f64; 3], color, strength: f64| {
             let value = Light {
                 sun: default(AnimatedVector::constant(&towards)),
@@ -160,7 +181,10 @@ impl Light {
             };
             Spanned { value, span: Span::DEFAULT }
         };
-        vec![sun([-0.7, 0.8, 0.35], 0xfff3e2, 1.25), sun([0.75, 0.3, -0.75], 0xcee5ff, 0.55)]
+        match water {
+            true => vec![sun([-0.55, 0.85, -0.3], 0xfffcf6, 0.8), sun([0.7, 0.6, 0.5], 0xe7f3ff, 0.18)],
+            false => vec![sun([-0.7, 0.8, 0.35], 0xfff3e2, 1.25), sun([0.75, 0.3, -0.75], 0xcee5ff, 0.55)],
+        }
     }
 }
 

@@ -18,8 +18,8 @@ mod values;
 pub(crate) mod write;
 
 use choices::{
-    AdvectWith, Advection, Diffusion, FadeLaw, Green, Matching, Model, Movie, Pass, PictureMode, Solids, Splitting,
-    Tracer, Transfer,
+    AdvectWith, Advection, Diffusion, FadeLaw, Green, Matching, MeshFormat, Model, Movie, Pass, PictureMode, Solids,
+    Splitting, Tracer, Transfer, Up,
 };
 pub use film::*;
 pub use flipbook::*;
@@ -91,7 +91,7 @@ impl Scene {
 
 /// Models with solids on a staggered grid.
 pub(crate) const STAGGERED: &[Model] = &[Model::Smoke, Model::TargetSmoke, Model::Liquid];
-const LIQUID: &[Model] = &[Model::Liquid];
+pub(crate) const LIQUID: &[Model] = &[Model::Liquid];
 const NOT_LIQUID: &[Model] = &[Model::StableFluids, Model::Smoke, Model::TargetSmoke];
 const SMOKE: &[Model] = &[Model::Smoke];
 const STABLE: &[Model] = &[Model::StableFluids];
@@ -134,6 +134,8 @@ table! {
         blob: Vec<Spanned<Blob>> [LIQUID] (none "none"),
         /// Openings that liquid comes out of.
         spout: Vec<Spanned<Spout>> [LIQUID] (none "none"),
+        /// How fine the surface of a liquid is in pictures, volumes and meshes.
+        surface: Surface [LIQUID, Look] (Surface::default()),
         /// Solids in the way of the fluid.
         object: Vec<Spanned<Object>> [STAGGERED] (none "none"),
         /// Forces.
@@ -151,7 +153,7 @@ table! {
         /// Where 3D pictures are taken from.
         camera: Camera [Look] (|r| r.film.then(Camera::default); "a view of the whole box"),
         /// Lights of 3D pictures.
-        light: Vec<Spanned<Light>> [Look] (|r| r.film.then(Light::usual); "a warm one from the upper left, a cool one from behind"),
+        light: Vec<Spanned<Light>> [Look] (|r| r.film.then(|| Light::usual(r.is_water())); "a warm one from the upper left, a cool one from behind"),
         /// What 3D pictures look like.
         render: Render [Look] (|r| r.film.then(Render::default); "smoke in daylight"),
         /// How `squall flipbook` packs frames into textures.
@@ -231,9 +233,19 @@ table! {
         /// When it appears.
         time: f64 ["s", AtLeast(0.0)] (0.0),
         /// After how many seconds it appears again, and again.
-        every: f64 ["s", Above(0.0)] (none "never"),
+        every: f64 ["s", AtLeast(0.001)] (none "never"),
         /// When that ends.
         to: f64 ["s"] (none "never"),
+    }
+
+    /// How fine the surface of a liquid is in pictures, volumes and meshes.
+    pub struct Surface as SurfaceValues {
+        /// Cells along each side of a cell of the grid.
+        refine: u32 [Within(1.0, 4.0)] (2),
+        /// How often it is smoothed; its volume stays.
+        smoothing: u32 [Within(0.0, 50.0)] (8),
+        /// Which axis points upwards in meshes.
+        up: Up [] (Up::Y),
     }
 
     /// An opening that liquid comes out of. How much does not depend on the length of steps. It needs a radius, or a width.
@@ -443,7 +455,7 @@ table! {
         /// Strength of the filter against checkerboard patterns.
         filter: f64 [Within(0.0, 1.0), STABLE] (none "by the advection scheme"),
         /// Most cells that fluid may cross in one step: less is finer and slower.
-        cfl: f64 ["cells", Within(0.01, 1000.0)] (|r| r.usual_cfl(); "2; 1 for liquids, 0.8 for target smoke"),
+        cfl: f64 ["cells", Within(0.01, 1000.0)] (|r| r.usual_cfl(); "2; 0.8 for target smoke"),
         /// Longest step.
         max_dt: f64 ["s", Above(0.0)] (none "no limit but the frame and `cfl`"),
         /// Fewest steps in a frame.
@@ -476,6 +488,10 @@ table! {
         exr: bool [] (false),
         /// Volumes (.vdb) for Blender, Houdini and `squall render`; 3D only.
         vdb: Vdb [] (none "true in 3D, except for stable fluids"),
+        /// The surface of a liquid: `"ply"` (with velocities), `"obj"`, `"glb"` for each frame, `"usda"` for all; in 2D `"svg"`.
+        mesh: Vec<Spanned<MeshFormat>> [LIQUID] (Vec::new()),
+        /// The particles of a liquid for each frame (.ply): for `squall mesh`, which makes other meshes of them.
+        particles: bool [LIQUID] (false),
         /// The movie written at the end.
         movie: Movie [Run] (Movie::Gif),
         /// Raw numbers (.npy) for each frame: substances, `"velocity"`, `"pressure"`, `"vorticity"`, `"speed"`.
@@ -490,8 +506,8 @@ table! {
 
     /// What frames look like.
     pub struct Picture {
-        /// A substance, `"substances"` (all, in their colours), `"speed"`, `"vorticity"`, `"pressure"` or, in 2D, `"texture"`.
-        show: String [] (none "the first substance, else `\"speed\"`; `\"substances\"` for target smoke with several smokes or with a `color`"),
+        /// A substance, `"substances"` (all, in their colours), `"speed"`, `"vorticity"`, `"pressure"`; in 2D `"texture"`; of a liquid `"water"`.
+        show: String [] (none "`\"water\"` of a liquid; the first substance, else `\"speed\"`; `\"substances\"` for target smoke with several smokes or with a `color`"),
         /// Colours from low to high: the name of a colour map, or a list of colours. In 3D `smoke` and `grey` are lit from outside, all others glow.
         map: OneOrMany<Spanned<String>> [] (none "`\"inferno\"`; `\"smoke\"` for substances in 3D; `\"diverging\"` for vorticity and pressure in 2D"),
         /// Values shown as the first and the last colour.

@@ -12,6 +12,7 @@ pub const TABLES: &[&str] = &[
     "liquid",
     "blob",
     "spout",
+    "surface",
     "substance",
     "target",
     "figure",
@@ -49,6 +50,7 @@ pub fn reference(name: &str) -> Option<String> {
         "liquid" => rows("", Liquid::all_keys()),
         "blob" => rows("", Blob::all_keys()),
         "spout" => rows("", Spout::all_keys()),
+        "surface" => rows("", Surface::all_keys()),
         "substance" => rows("", Substance::all_keys()),
         "target" => rows("", Target::all_keys()),
         "figure" => rows("", Figure::all_keys()),
@@ -99,6 +101,7 @@ pub fn reference(name: &str) -> Option<String> {
             rows("glow.", Glow::all_keys()),
             rows("ambient.", Ambient::all_keys()),
             rows("ground.", Ground::all_keys()),
+            rows("water.", Water::all_keys()),
         ]
         .concat(),
         "flipbook" => rows("", Flipbook::all_keys()),

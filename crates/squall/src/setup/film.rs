@@ -2,7 +2,8 @@
 
 use super::{ColorMap, Curve, PictureMode, Setup, Show, Up};
 pub use crate::scene::choices::Quality;
-pub use crate::scene::{AmbientValues as Ambient, GroundValues as Ground};
+pub use crate::scene::choices::Sky;
+pub use crate::scene::{AmbientValues as Ambient, GroundValues as Ground, WaterValues as Water};
 
 /// How 3D pictures are taken.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +53,7 @@ impl Setup {
                 let glows = self.picture.mode == PictureMode::Emission && !self.picture.map.is_lit();
                 glows && film.render.glow.is_none()
             }
-            Show::Substances | Show::Texture => false,
+            Show::Substances | Show::Texture | Show::Water => false,
         }
     }
 }
@@ -139,6 +140,10 @@ pub struct Render {
     pub anisotropy: f64,
     /// How much light scattered several times lifts shadows.
     pub softness: f64,
+    /// How water looks.
+    pub water: Water,
+    /// What is around.
+    pub sky: Sky,
     /// Light from all around.
     pub ambient: Ambient,
     /// A floor.

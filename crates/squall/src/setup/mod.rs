@@ -18,15 +18,17 @@ use crate::assets::fingerprint;
 use crate::diagnostic::{Span, Spanned};
 use crate::expr::Expr;
 pub use crate::scene::choices::{
-    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, Model, Movie, Pass, PictureMode, Solids, Splitting,
-    Tracer, Transfer,
+    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, MeshFormat, Model, Movie, Pass, PictureMode, Solids,
+    Splitting, Tracer, Transfer,
 };
 use crate::scene::key::Matters;
 use crate::scene::write::Writer;
 use crate::scene::{self, OneOrMany, SceneFile};
-pub use crate::scene::{LiquidValues as Liquid, SmokeValues as Smoke, SolverValues as Solver};
+pub use crate::scene::{
+    LiquidValues as Liquid, SmokeValues as Smoke, SolverValues as Solver, SurfaceValues as Surface,
+};
 pub use curve::Curve;
-pub use film::{Ambient, Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Vdb};
+pub use film::{Ambient, Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Sky, Vdb, Water};
 pub use flipbook::Flipbook;
 pub(crate) use resolve::Resolver;
 pub use shape::{Interpolation, Mesh, Motion, MotionKey, Object, Shape, Up};
@@ -61,6 +63,8 @@ pub struct Setup {
     pub blobs: Vec<Blob>,
     /// Openings that liquid comes out of.
     pub spouts: Vec<Spout>,
+    /// How fine the surface of a liquid is for who looks at it.
+    pub surface: Surface,
     /// What smoke is to become; `None` for other models than "target_smoke".
     pub guide: Option<Guide>,
     /// What the fluid carries, in file order; smoke begins with `density` and `temperature`.
@@ -409,6 +413,10 @@ pub struct Output {
     pub exr: bool,
     /// The volumes that are written.
     pub vdb: Option<Vdb>,
+    /// Files of the surface of a liquid, in the order of [`MeshFormat`].
+    pub mesh: Vec<MeshFormat>,
+    /// Whether its particles are written.
+    pub particles: bool,
     /// The movie at the end.
     pub movie: Movie,
     /// Fields written raw for each frame.
@@ -463,6 +471,8 @@ pub enum Show {
     Pressure,
     /// What is painted on the fluid; 2D only.
     Texture,
+    /// The surface of a liquid.
+    Water,
 }
 
 /// Colours from low to high.

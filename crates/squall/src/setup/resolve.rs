@@ -57,6 +57,8 @@ impl Setup {
         r.know(&file, grid);
         r.substance_names(&mut file);
         r.film = r.wants_film(&file);
+        let shown = file.picture.as_ref().and_then(|p| p.show.as_ref());
+        r.shows_water = r.model == Model::Liquid && shown.is_none_or(|show| show.value == "water");
         file.complete(Span::DEFAULT, "", &mut r);
 
         let grid = r.grid.clone();
@@ -87,6 +89,7 @@ impl Setup {
             liquid,
             blobs,
             spouts,
+            surface: file.surface().plain(),
             guide: None,
             substances,
             sources,
@@ -150,6 +153,10 @@ pub(crate) struct Resolver<'a> {
     pub(crate) is_loop: bool,
     /// Whether pictures are taken by a camera.
     pub(crate) film: bool,
+    /// Whether they show the surface of a liquid.
+    shows_water: bool,
+    /// Whether the scene says what is behind it.
+    has_background: bool,
     pub(crate) noise_scale: f64,
 }
 
@@ -181,6 +188,8 @@ impl<'a> Resolver<'a> {
             duration: 0.0,
             is_loop: false,
             film: false,
+            shows_water: false,
+            has_background: false,
             noise_scale: 1.0,
         }
     }
@@ -250,6 +259,11 @@ impl<'a> Resolver<'a> {
         if self.model == Model::Liquid { 4.0 / self.cell() } else { 25.0 / self.longest() }
     }
 
+    /// Whether pictures show the surface of a liquid.
+    pub(crate) fn is_water(&self) -> bool {
+        self.shows_water
+    }
+
     /// Gravity on Earth.
     pub(crate) fn gravity(&self) -> AnimatedVector {
         let down: Vec<f64> = (0..self.d).map(|a| if a == 1 { -9.81 } else { 0.0 }).collect();
@@ -260,8 +274,7 @@ impl<'a> Resolver<'a> {
     pub(crate) fn usual_cfl(&self) -> f64 {
         match self.model {
             Model::TargetSmoke => 0.8,
-            Model::Liquid => 1.0,
-            Model::StableFluids | Model::Smoke => 2.0,
+            Model::StableFluids | Model::Smoke | Model::Liquid => 2.0,
         }
     }
 

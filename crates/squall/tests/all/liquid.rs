@@ -1,8 +1,12 @@
 //! Facts about liquids in scenes.
 
+use crate::folder::{Folder, go, options};
 use squall::build::build;
-use squall::{Scene, Setup};
+use squall::run::CancelToken;
+use squall::{Assets, Event, Scene, Setup};
+use squall_core::shape::TriangleMesh;
 use squall_core::{Simulation, StepReport};
+use squall_io::{load_mesh, read_particles_ply, read_surface_ply, read_vdb};
 
 fn setup(text: &str) -> Setup {
     Scene::parse("liquid.toml", text, &[]).unwrap().setup().unwrap().0
@@ -91,4 +95,102 @@ fn a_plate_that_rises_through_water_pushes_it_away_and_none_gets_inside() {
     assert_eq!((0..x.len()).filter(within).count(), 0);
     let above = (0..x.len()).filter(|&i| y[i] > 0.56).count();
     assert!(above > 20, "it lifts what lies on it: {above}");
+}
+
+/// A small dam, with everything that can be written of its surface.
+const DAM: &str = r#"
+model = "liquid"
+[grid]
+cells = [24, 16, 12]
+size = [1.5, 1.0, 0.75]
+[[blob]]
+shape = { box = { min = [0.0, 0.0, 0.0], max = [0.6, 0.6, 0.75] } }
+[time]
+frames = 3
+[output]
+width = 48
+movie = "none"
+mesh = ["ply", "obj", "glb", "usda"]
+particles = true
+vdb = { fields = ["surface", "liquid", "velocity"] }
+[render]
+quality = "preview"
+"#;
+
+fn with(text: &str, overrides: &[&str]) -> Setup {
+    let overrides: Vec<String> = overrides.iter().map(|&o| o.to_owned()).collect();
+    Scene::parse("liquid.toml", text, &overrides).unwrap().setup().unwrap().0
+}
+
+/// Every edge has two triangles.
+fn is_closed(mesh: &TriangleMesh) -> bool {
+    let mut edges = std::collections::HashMap::new();
+    for t in &mesh.triangles {
+        (0..3).for_each(|k| *edges.entry((t[k], t[(k + 1) % 3])).or_insert(0) += 1);
+    }
+    edges.iter().all(|(&(a, b), &n)| n == 1 && edges.get(&(b, a)) == Some(&1))
+}
+
+#[test]
+fn a_run_writes_its_surface_for_other_programs_and_meshes_are_made_again_from_what_it_wrote() {
+    let folder = Folder::new("liquid-meshes");
+    let out = folder.0.join("run");
+    go(&setup(DAM), &out);
+    let mesh = read_surface_ply(out.join("surface_0003.ply")).unwrap();
+    let loaded = load_mesh(out.join("surface_0003.ply")).unwrap().mesh;
+    assert!(is_closed(&loaded), "a closed mesh");
+    let volume = mesh.area_and_volume()[1];
+    // 0.6 * 0.6 * 0.75. Edges are rounded by kernels of a cell and a half.
+    assert!((volume / 0.27 - 1.0).abs() < 0.04, "{volume}");
+    assert!(mesh.velocities.len() == mesh.positions.len() && mesh.velocities.iter().any(|v| v[0] > 0.5), "it runs");
+    for name in ["surface_0003.obj", "surface_0003.glb"] {
+        let other = load_mesh(out.join(name)).unwrap().mesh;
+        assert_eq!(other.triangles.len(), mesh.triangles.len(), "{name}");
+    }
+    let stage = std::fs::read_to_string(out.join("surface.usda")).unwrap();
+    assert!(stage.contains("timeSamples") && stage.contains("velocities"));
+    let particles = read_particles_ply(out.join("particles_0003.ply")).unwrap().particles;
+    // Eight for each of 1105.9 cells, to a layer of particles.
+    assert!((particles.len() as f64 / 8847.0 - 1.0).abs() < 0.08, "{}", particles.len());
+    let file = read_vdb(out.join("volume_0003.vdb")).unwrap();
+    let names: Vec<&str> = file.grids.iter().map(|g| g.name.as_str()).collect();
+    assert_eq!(names, ["surface", "liquid", "velocity"]);
+
+    let again = |overrides: &[&str], name: &str| {
+        let (setup, none) = (with(DAM, overrides), &mut |_: &Event<'_>| {});
+        squall::run::mesh(&setup, &out, &Assets::none(), &options(&folder.0.join(name)), none, &CancelToken::default())
+    };
+    again(&["output.mesh=[\"ply\"]"], "same").unwrap();
+    assert_eq!(folder.files("same")["surface_0003.ply"], folder.files("run")["surface_0003.ply"], "the same bytes");
+    again(&["output.mesh=[\"ply\"]", "surface.refine=1"], "coarse").unwrap();
+    let coarse = read_surface_ply(folder.0.join("coarse/surface_0003.ply")).unwrap();
+    assert!(
+        coarse.triangles.len() < mesh.triangles.len() / 3,
+        "{} of {}",
+        coarse.triangles.len(),
+        mesh.triangles.len()
+    );
+    // Without particles, from volumes of 16 bits.
+    (0..=3).for_each(|k| drop(std::fs::remove_file(out.join(format!("particles_{k:04}.ply")))));
+    again(&["output.mesh=[\"ply\"]"], "volumes").unwrap();
+    let other = read_surface_ply(folder.0.join("volumes/surface_0003.ply")).unwrap().area_and_volume()[1];
+    assert!((other / volume - 1.0).abs() < 1e-3, "{other}, {volume}");
+    let pictures = squall::run::render(
+        &with(DAM, &["camera.yaw=80"]),
+        &out,
+        &Assets::none(),
+        &options(&folder.0.join("turned")),
+        &mut |_: &Event<'_>| {},
+        &CancelToken::default(),
+    );
+    assert_eq!(pictures.unwrap().frames, 3, "pictures are taken again from the same volumes");
+}
+
+#[test]
+fn flat_water_is_written_as_outlines() {
+    let folder = Folder::new("liquid-outlines");
+    let more = "[time]\nframes = 2\n[output]\nmesh = [\"svg\"]\nwidth = 64\nmovie = \"none\"\n";
+    go(&setup(&format!("{BOX}{more}")), &folder.0.join("run"));
+    let svg = String::from_utf8(folder.files("run")["surface_0002.svg"].clone()).unwrap();
+    assert!(svg.contains("<path") && svg.contains("</svg>"), "{svg}");
 }

@@ -3,6 +3,7 @@
 mod bad_scenes;
 mod build;
 mod flipbook;
+mod folder;
 mod fuzz;
 mod liquid;
 mod loops;

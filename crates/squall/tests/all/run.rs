@@ -1,8 +1,8 @@
 //! The run loop as a library.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::folder::{Folder, options};
 use squall::run::{CancelToken, Outcome, RunOptions, run};
 use squall::{Event, RunError, Scene, Setup};
 
@@ -33,35 +33,9 @@ fn setup(overrides: &[&str]) -> Setup {
     Scene::parse("test.toml", SCENE, &overrides).unwrap().setup().unwrap().0
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("squall-run-test-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
-    }
-
-    fn files(&self, out: &str) -> BTreeMap<String, Vec<u8>> {
-        let entries = std::fs::read_dir(self.0.join(out)).unwrap().map(|e| e.unwrap());
-        let files = entries.map(|e| (e.file_name().into_string().unwrap(), std::fs::read(e.path()).unwrap()));
-        files.filter(|(name, _)| name != "timings.csv" && name != "checkpoint.prev.sqc").collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn options(out: &Path) -> RunOptions {
-    RunOptions::new("test", out)
-}
-
 #[test]
 fn a_run_cancelled_after_every_single_step_writes_the_same_bytes() {
-    let folder = Folder::new("every-step");
+    let folder = Folder::new("run-every-step");
     let setup = setup(&[]);
     let whole =
         run(&setup, &options(&folder.0.join("whole")), &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap();
@@ -95,7 +69,7 @@ fn a_run_cancelled_after_every_single_step_writes_the_same_bytes() {
 
 #[test]
 fn frames_are_told_when_they_are_on_disk_and_in_order() {
-    let folder = Folder::new("told");
+    let folder = Folder::new("run-told");
     let mut told = Vec::new();
     let mut watch = |event: &Event<'_>| {
         if let Event::Frame { frame, path } = event {
@@ -109,7 +83,7 @@ fn frames_are_told_when_they_are_on_disk_and_in_order() {
 
 #[test]
 fn too_much_memory_is_refused_before_a_folder_is_made() {
-    let folder = Folder::new("memory");
+    let folder = Folder::new("run-memory");
     let options = RunOptions { memory_limit: Some(1000), ..options(&folder.0) };
     let error = run(&setup(&[]), &options, &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap_err();
     assert!(matches!(error, RunError::Memory { limit: 1000, .. }), "{error}");
@@ -118,7 +92,7 @@ fn too_much_memory_is_refused_before_a_folder_is_made() {
 
 #[test]
 fn a_run_without_checkpoints_begins_again_and_writes_the_same_bytes() {
-    let folder = Folder::new("none");
+    let folder = Folder::new("run-none");
     let setup = setup(&["output.checkpoint_seconds=0"]);
     let go = || run(&setup, &options(&folder.0.join("a")), &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap();
     go();
@@ -154,7 +128,7 @@ range = [0.0, 1.0]
 
 #[test]
 fn a_loop_is_written_frame_by_frame_and_its_interruption_changes_nothing() {
-    let folder = Folder::new("loop");
+    let folder = Folder::new("run-loop");
     let setup = Scene::parse("loop.toml", LOOP, &[]).unwrap().setup().unwrap().0;
     let whole = folder.0.join("whole");
     let mut prepared = 0;
@@ -203,7 +177,7 @@ type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
 
 #[test]
 fn whatever_is_missing_or_damaged_is_made_again_with_the_same_bytes() {
-    let folder = Folder::new("damage");
+    let folder = Folder::new("run-damage");
     let (setup, out) = (setup(&["output.checkpoint_seconds=0.000001"]), folder.0.join("a"));
     assert_eq!(again(&setup, &out).0, Outcome::Done);
     let whole = folder.files("a");
@@ -247,7 +221,7 @@ fn whatever_is_missing_or_damaged_is_made_again_with_the_same_bytes() {
 
 #[test]
 fn what_somebody_else_put_into_the_folder_is_not_touched() {
-    let folder = Folder::new("foreign");
+    let folder = Folder::new("run-foreign");
     for name in ["test.gif", "steps.csv", "scene.toml"] {
         let _ = std::fs::remove_dir_all(&folder.0);
         std::fs::create_dir_all(&folder.0).unwrap();
@@ -267,7 +241,7 @@ fn difference(out: &Path, a: u64, b: u64) -> f64 {
 
 #[test]
 fn a_loop_without_a_range_is_seamless_in_its_pictures_and_when_it_is_interrupted() {
-    let folder = Folder::new("loop-range");
+    let folder = Folder::new("run-loop-range");
     let text = LOOP.replace("range = [0.0, 1.0]", "show = \"speed\"").replace("fields = [\"dye\"]", "");
     let setup = Scene::parse("loop.toml", &text, &[]).unwrap().setup().unwrap().0;
     assert_eq!(setup.picture.range, None);
@@ -292,7 +266,7 @@ fn a_loop_without_a_range_is_seamless_in_its_pictures_and_when_it_is_interrupted
 
 #[test]
 fn a_steady_range_is_that_of_all_frames_from_the_first_on() {
-    let folder = Folder::new("steady");
+    let folder = Folder::new("run-steady");
     // From rest: the fluid gains speed from frame to frame.
     let changes =
         ["fluid.velocity=[0, 0]", "output.movie=\"none\"", "picture.map=\"grey\"", "time.include_start=false"];

@@ -1,9 +1,10 @@
 //! Scenes of the model smoke: read, run, stopped, drawn again.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use squall::run::{CancelToken, Outcome, RunOptions, render, run};
+use crate::folder::{Folder, go, options};
+use squall::run::{CancelToken, Outcome, render, run};
 use squall::setup::{Axis, Shape};
 use squall::{Assets, Event, RunError, Scene, Setup};
 use squall_io::vdb::{VdbFile, VdbLoaded};
@@ -46,37 +47,6 @@ fn setup(text: &str, overrides: &[&str]) -> Setup {
     }
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("squall-smoke-test-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
-    }
-
-    fn files(&self, out: &str) -> BTreeMap<String, Vec<u8>> {
-        let entries = std::fs::read_dir(self.0.join(out)).unwrap().map(|e| e.unwrap()).filter(|e| e.path().is_file());
-        let files = entries.map(|e| (e.file_name().into_string().unwrap(), std::fs::read(e.path()).unwrap()));
-        files.filter(|(name, _)| name != "timings.csv" && name != "checkpoint.prev.sqc").collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn options(out: &Path) -> RunOptions {
-    RunOptions::new("smoke", out)
-}
-
-fn go(setup: &Setup, out: &Path) {
-    let summary = run(setup, &options(out), &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap();
-    assert_eq!(summary.outcome, Outcome::Done);
-}
-
 fn assert_same(a: &BTreeMap<String, Vec<u8>>, b: &BTreeMap<String, Vec<u8>>, what: &str) {
     assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{what}");
     for (name, bytes) in a {
@@ -89,7 +59,7 @@ fn assert_same(a: &BTreeMap<String, Vec<u8>>, b: &BTreeMap<String, Vec<u8>>, wha
 
 #[test]
 fn smoke_stopped_after_every_step_writes_the_same_bytes_on_any_number_of_threads() {
-    let folder = Folder::new("steps");
+    let folder = Folder::new("smoke-steps");
     let setup = setup(PLUME, &[]);
     let threads = |n: usize| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
     threads(1).install(|| go(&setup, &folder.0.join("whole")));
@@ -115,7 +85,7 @@ fn smoke_stopped_after_every_step_writes_the_same_bytes_on_any_number_of_threads
 
 #[test]
 fn a_picture_that_is_stopped_on_its_way_is_drawn_when_the_run_goes_on() {
-    let folder = Folder::new("pictures");
+    let folder = Folder::new("smoke-pictures");
     let setup = setup(PLUME, &["output.passes=[\"motion\"]"]);
     go(&setup, &folder.0.join("whole"));
     // The token is looked at before every step, every row of a picture and every sample: this stops at all of them in turn.
@@ -134,7 +104,7 @@ fn a_picture_that_is_stopped_on_its_way_is_drawn_when_the_run_goes_on() {
 
 #[test]
 fn pictures_are_taken_again_from_volumes_with_another_camera() {
-    let folder = Folder::new("render");
+    let folder = Folder::new("smoke-render");
     let run_folder = folder.0.join("run");
     go(&setup(PLUME, &[]), &run_folder);
     let draw = |overrides: &[&str], out: &str| {
@@ -158,7 +128,7 @@ fn pictures_are_taken_again_from_volumes_with_another_camera() {
 
 #[test]
 fn a_run_without_volumes_cannot_be_drawn_again() {
-    let folder = Folder::new("none");
+    let folder = Folder::new("smoke-none");
     let setup = setup(PLUME, &["output.vdb=false", "time.frames=1"]);
     go(&setup, &folder.0.join("run"));
     let options = options(&folder.0.join("again"));
@@ -242,7 +212,7 @@ fn smoke_has_no_bounds_unless_it_is_given_some_and_knows_its_substances() {
 
 #[test]
 fn meshes_come_from_the_folder_of_the_scene() {
-    let folder = Folder::new("mesh");
+    let folder = Folder::new("smoke-mesh");
     std::fs::create_dir_all(&folder.0).unwrap();
     let tetrahedron = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
     for name in ["solid.obj", "walk_0001.obj", "walk_0002.obj"] {
@@ -302,7 +272,7 @@ fn cells(values: &VdbValues<squall_core::Volume>) -> Vec<[i32; 3]> {
 
 #[test]
 fn volumes_hold_what_is_there_and_velocity_only_around_the_smoke() {
-    let folder = Folder::new("masked");
+    let folder = Folder::new("smoke-masked");
     let run_to = |changes: &[&str], out: &str| {
         go(&setup(PLUME, changes), &folder.0.join(out));
         volumes(&folder.0.join(out))
@@ -326,7 +296,7 @@ fn volumes_hold_what_is_there_and_velocity_only_around_the_smoke() {
 
 #[test]
 fn volumes_with_z_up_are_the_same_volumes_and_are_drawn_as_such() {
-    let folder = Folder::new("up");
+    let folder = Folder::new("smoke-up");
     let changes = ["output.exr=false", "output.movie=\"none\"", "output.passes=[\"motion\"]"];
     go(&setup(PLUME, &changes), &folder.0.join("y"));
     let turned = [&changes[..], &["output.vdb.up=\"z\""]].concat();
@@ -352,7 +322,7 @@ fn volumes_with_z_up_are_the_same_volumes_and_are_drawn_as_such() {
 
 #[test]
 fn a_picture_and_its_passes_are_layers_of_one_file_and_any_lost_file_comes_back() {
-    let folder = Folder::new("layers");
+    let folder = Folder::new("smoke-layers");
     let passes = ["output.passes=[\"motion\", \"normal\", \"depth\", \"six_way\", \"temperature\"]"];
     let (setup, out) = (setup(PLUME, &passes), folder.0.join("a"));
     go(&setup, &out);

@@ -1,9 +1,9 @@
 //! Scenes of the model target_smoke: read, run, stopped, let go.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use squall::run::{CancelToken, Outcome, RunOptions, run};
+use crate::folder::{Folder, go, options};
+use squall::run::{CancelToken, Outcome, run};
 use squall::setup::{Dial, FigureKind, Release, Show};
 use squall::{Assets, Event, Scene, Setup};
 
@@ -92,38 +92,6 @@ fn setup(text: &str, overrides: &[&str]) -> Setup {
     read(text, overrides, Assets::none()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("squall-target-test-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn files(&self, out: &str) -> BTreeMap<String, Vec<u8>> {
-        let entries = std::fs::read_dir(self.0.join(out)).unwrap().map(|e| e.unwrap()).filter(|e| e.path().is_file());
-        let files = entries.map(|e| (e.file_name().into_string().unwrap(), std::fs::read(e.path()).unwrap()));
-        files.filter(|(name, _)| name != "timings.csv" && name != "checkpoint.prev.sqc").collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn options(out: &Path) -> RunOptions {
-    RunOptions::new("target", out)
-}
-
-fn go(setup: &Setup, out: &Path) {
-    let summary = run(setup, &options(out), &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap();
-    assert_eq!(summary.outcome, Outcome::Done);
-}
-
 /// A column of `targets.csv`.
 fn column(out: &Path, name: &str) -> Vec<f64> {
     let text = std::fs::read_to_string(out.join("targets.csv")).unwrap();
@@ -134,7 +102,7 @@ fn column(out: &Path, name: &str) -> Vec<f64> {
 
 #[test]
 fn a_word_becomes_another_word_and_the_table_says_how_well() {
-    let folder = Folder::new("words");
+    let folder = Folder::new("target-words");
     go(&setup(WORDS, &[]), &folder.0);
     let error = column(&folder.0, "density.raw_error");
     // From nearly nothing in common (2 is nothing) to most of the letter.
@@ -154,7 +122,7 @@ fn a_word_becomes_another_word_and_the_table_says_how_well() {
 
 #[test]
 fn target_smoke_stopped_after_every_step_writes_the_same_bytes_on_any_number_of_threads() {
-    let folder = Folder::new("steps");
+    let folder = Folder::new("target-steps");
     let setup = setup(FULL, &[]);
     let threads = |n: usize| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
     threads(1).install(|| go(&setup, &folder.0.join("whole")));
@@ -230,7 +198,7 @@ fn dials_go_down_to_nothing_when_smoke_is_let_go() {
 
 #[test]
 fn smoke_that_is_let_go_is_free_again() {
-    let folder = Folder::new("release");
+    let folder = Folder::new("target-release");
     // A breeze drives it away as soon as nothing holds it.
     let wind = "\n[[force]]\nwind = { velocity = [0.0, 1.0], rate = 20.0 }\nfrom = 0.5\n[[force]]\nvortex = { center = [0.5, 0.5], radius = 0.3, strength = 6.0 }\nfrom = 0.5\n";
     let text = format!("{WORDS}{wind}");
@@ -242,7 +210,7 @@ fn smoke_that_is_let_go_is_free_again() {
 
 #[test]
 fn solids_in_3d_are_formed_and_drawn_by_a_camera() {
-    let folder = Folder::new("solids");
+    let folder = Folder::new("target-solids");
     let cube = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nv 0 0 1\nv 1 0 1\nv 0 1 1\nv 1 1 1\nf 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n";
     std::fs::write(folder.0.join("cube.obj"), cube).unwrap();
     let scene = |figure: &str| {
@@ -270,7 +238,7 @@ fn solids_in_3d_are_formed_and_drawn_by_a_camera() {
 
 #[test]
 fn smoke_follows_pictures_from_the_folder_of_the_scene() {
-    let folder = Folder::new("pictures");
+    let folder = Folder::new("target-pictures");
     // A bright square that moves from left to right.
     let picture = |left: usize| {
         let inside = |p: usize| (5..11).contains(&(p / 16)) && (left..left + 5).contains(&(p % 16));

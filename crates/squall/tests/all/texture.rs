@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::folder::Folder;
 use squall::picture::{Painter, Picture};
 use squall::run::{CancelToken, RunOptions, render, run};
 use squall::{Assets, Event, Scene, Setup, build, gallery};
@@ -172,22 +173,6 @@ fn detail_in_2d_pictures_keeps_their_brightness_and_strength_zero_leaves_them_al
     }
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("squall-texture-test-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 const PLUME: &str = r#"
 model = "smoke"
 [grid]
@@ -231,7 +216,7 @@ fn mass(volume: &Volume) -> f64 {
 
 #[test]
 fn volumes_with_detail_are_finer_at_the_same_place_and_hold_as_much() {
-    let folder = Folder::new("detail");
+    let folder = Folder::new("texture-detail");
     let fine = volumes(&setup(PLUME, &[]), &folder, "fine");
     let coarse = volumes(&setup(PLUME, &["output.vdb.detail=false"]), &folder, "coarse");
     let (a, b) = (scalar(&fine, "density"), scalar(&coarse, "density"));
@@ -246,7 +231,7 @@ fn volumes_with_detail_are_finer_at_the_same_place_and_hold_as_much() {
 
 #[test]
 fn pictures_are_taken_again_from_volumes_with_their_detail() {
-    let folder = Folder::new("again");
+    let folder = Folder::new("texture-again");
     // Everything, in 32 bits.
     let fine = setup(PLUME, &["output.vdb.mask=false"]);
     let out = folder.0.join("run");

@@ -245,7 +245,7 @@ impl<const D: usize> Liquid<D> {
         flow.before_by = dt;
         let cells = (dt / grid.spacing[0]) as Real;
         let push = (&self.push, (0.5 * dt) as Real);
-        particles.push_and_advance(push, (&self.middle, cells), margin, periodic, |tile, p, _| keep_within(tile, p));
+        particles.push_and_advance(push, (&self.middle, cells), margin, periodic, keep_within);
         if let Some(solids) = flow.solids() {
             let layout = flow.layout();
             let per_h = (1.0 / grid.spacing[0]) as Real;
@@ -328,38 +328,9 @@ impl<const D: usize> Liquid<D> {
         }
         let timer = self.flow.timings.start();
         let grid = self.flow.grid;
-        let per_particle = 1.0 / PER_AXIS.pow(D as u32) as Real;
-        let bounded = grid.axes.map(|axis| axis != Axis::Periodic);
-        let Self { particles, density, scatter, .. } = self;
-        density.fill(0.0);
-        scatter.add([density], |tile, [sum]| {
-            for p in particles.of_tile(tile.number) {
-                let mut first = [0; D];
-                let mut way = [0.0; D];
-                for a in 0..D {
-                    let begin = tile.first[a];
-                    let mut x = p.place[a] - 0.5;
-                    if bounded[a] {
-                        // What would lie behind a wall counts beside it.
-                        let last = grid.cells[a] as isize - 1 - begin;
-                        x = x.clamp(-begin as Real, last as Real);
-                    }
-                    let i = x.floor();
-                    (first[a], way[a]) = (begin + i as isize, x - i);
-                }
-                for corner in 0..1usize << (D - 1) {
-                    let (mut index, mut w) = (first, per_particle);
-                    for a in 1..D {
-                        let upper = corner >> (a - 1) & 1;
-                        index[a] += upper as isize;
-                        w *= if upper == 1 { way[a] } else { 1.0 - way[a] };
-                    }
-                    let row = sum.row(index, 2);
-                    row[0] += w * (1.0 - way[0]);
-                    row[1] += w * way[0];
-                }
-            }
-        })?;
+        let periodic = self.periodic();
+        self.density.fill(0.0);
+        self.particles.count(&mut self.scatter, PER_AXIS.pow(D as u32), periodic, &mut self.density)?;
         let solids = self.flow.solids();
         let (phi, density) = (&self.phi, &self.density);
         let (rate, most) = (CORRECT / dt as Real, MOST / dt as Real);

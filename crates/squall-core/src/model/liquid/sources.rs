@@ -55,7 +55,6 @@ pub struct Zone<const D: usize> {
     /// Whether all that comes in vanishes.
     pub drains: bool,
     /// How liquid inside moves, in metres per second; `None` leaves it alone.
-    #[expect(clippy::type_complexity, reason = "a function of time")]
     pub velocity: Option<Box<dyn Fn(f64) -> [Real; D] + Send + Sync>>,
     /// Whether liquid inside moves with the shape, besides.
     pub drags: bool,

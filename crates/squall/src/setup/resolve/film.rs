@@ -142,6 +142,7 @@ impl Resolver<'_> {
     fn render(&mut self, file: &mut SceneFile, substances: &[Substance], sources: &[Source]) -> Render {
         let Some(Spanned { value: r, .. }) = &mut file.render else { unreachable!("pictures taken by a camera") };
         let quality = *r.quality();
+        let studio = self.is_water() && !self.has_background;
         Render {
             quality,
             samples: fill(&mut r.samples, || if quality == Quality::Preview { 1 } else { 4 }),
@@ -150,6 +151,8 @@ impl Resolver<'_> {
             glow: r.glow.as_mut().and_then(|g| self.glow(g, substances, sources)),
             anisotropy: *r.anisotropy(),
             softness: *r.softness(),
+            water: r.water().plain(),
+            sky: fill(&mut r.sky, || if studio { Sky::Studio } else { Sky::Background }),
             ambient: r.ambient().plain(),
             ground: r.ground.as_ref().map(|g| g.plain()),
             transparent: *r.transparent(),

@@ -45,8 +45,28 @@ impl Resolver<'_> {
         let mut passes: Vec<Pass> = o.passes().plain();
         passes.sort_by_key(|pass| Pass::WORDS.iter().position(|word| *word == pass.word()));
         passes.dedup();
+        let mesh = self.mesh_formats(o);
+        let particles = *o.particles();
         let (movie, green, checkpoint_seconds) = (*o.movie(), *o.green(), *o.checkpoint_seconds());
-        Output { width, height, bits, exr, vdb, movie, fields, passes, green, checkpoint_seconds }
+        Output { width, height, bits, exr, vdb, mesh, particles, movie, fields, passes, green, checkpoint_seconds }
+    }
+
+    /// Files of the surface.
+    fn mesh_formats(&mut self, o: &scene::Output) -> Vec<MeshFormat> {
+        let mut formats: Vec<MeshFormat> = o.mesh().plain();
+        for typed in
+            o.mesh.iter().flat_map(|list| &list.value).filter(|f| (f.value == MeshFormat::Svg) != (self.d == 2))
+        {
+            let (which, help) = match self.d {
+                2 => ("3D", "in 2D write mesh = [\"svg\"]"),
+                _ => ("2D", "in 3D write mesh = [\"ply\"], \"obj\", \"glb\" or \"usda\""),
+            };
+            let message = format!("`output.mesh` \"{}\" is for {which} scenes", typed.value.word());
+            self.problems.error(typed.span, message, "not here").help(help);
+        }
+        formats.sort_by_key(|format| MeshFormat::WORDS.iter().position(|word| *word == format.word()));
+        formats.dedup();
+        formats
     }
 
     /// Names of substances and of `known` fields, each once.
@@ -85,8 +105,11 @@ impl Resolver<'_> {
             self.no_pressure(field.span);
         }
         let span = *span;
-        let all = self.names.iter().map(|name| Spanned { value: name.clone(), span: Span::DEFAULT }).collect();
-        let fields = self.field_names(&fill(&mut table.fields, || all), &["velocity", "pressure"]);
+        let liquid = self.model == Model::Liquid;
+        let names = if liquid { vec!["surface".to_owned()] } else { self.names.clone() };
+        let all = names.into_iter().map(|value| Spanned { value, span: Span::DEFAULT }).collect();
+        let known: &[&str] = if liquid { &["velocity", "pressure", "surface"] } else { &["velocity", "pressure"] };
+        let fields = self.field_names(&fill(&mut table.fields, || all), known);
         if fields.is_empty() {
             self.problems
                 .error(span, "`output.vdb` names no field", "nothing to write")

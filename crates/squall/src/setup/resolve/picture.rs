@@ -3,7 +3,9 @@
 use super::*;
 
 /// Air and water.
-const WATER: [&str; 2] = ["#e9eef0", "#1c6ea4"];
+const AIR_AND_WATER: [&str; 2] = ["#e9eef0", "#1c6ea4"];
+/// Water from the surface to the depth.
+const WATER: [&str; 3] = ["#6cb8dc", "#2a7fb8", "#155585"];
 
 impl Resolver<'_> {
     pub(super) fn picture(&mut self, file: &mut SceneFile, substances: &[Substance], sources: &[Source]) -> Picture {
@@ -16,6 +18,7 @@ impl Resolver<'_> {
             Show::Vorticity => "vorticity",
             Show::Pressure => "pressure",
             Show::Texture => "texture",
+            Show::Water => "water",
         };
         fill(&mut p.show, || word.to_owned());
         let mode = *p.mode();
@@ -30,13 +33,17 @@ impl Resolver<'_> {
             (None, None) => None,
         };
         let map = self.map(&mut p.map, &show);
-        let glows =
-            mode == PictureMode::Emission && (!matches!(show, Show::Substance(_) | Show::Substances) || !map.is_lit());
+        let glows = mode == PictureMode::Emission
+            && show != Show::Water
+            && (!matches!(show, Show::Substance(_) | Show::Substances) || !map.is_lit());
         Picture {
             map,
             range,
             mode,
-            background: self.background(&mut p.background, mode, glows),
+            background: {
+                self.has_background = p.background.is_some();
+                self.background(&mut p.background, mode, glows)
+            },
             relief: p.relief().plain(),
             exposure: p.exposure().plain(),
             opacity: p.opacity().plain(),
@@ -63,6 +70,7 @@ impl Resolver<'_> {
             let colored = file.substance.iter().flat_map(|named| &named.0).any(|(_, s)| typed(&s.color).is_some());
             let together = self.model == Model::TargetSmoke && (colored || self.names.len() > 1);
             return match self.names.is_empty() {
+                _ if self.model == Model::Liquid => Show::Water,
                 true => Show::Speed,
                 false if together => Show::Substances,
                 false => Show::Substance(0),
@@ -76,6 +84,7 @@ impl Resolver<'_> {
             "vorticity" => Show::Vorticity,
             "pressure" => Show::Pressure,
             "texture" => self.show_texture(typed.span, file),
+            "water" if self.model == Model::Liquid => Show::Water,
             "substances" if !self.names.is_empty() => Show::Substances,
             "substances" => {
                 let help = "add one, for example [substance.density]";
@@ -111,14 +120,16 @@ impl Resolver<'_> {
     }
 
     fn map(&mut self, slot: &mut Option<Spanned<OneOrMany<Spanned<String>>>>, show: &Show) -> ColorMap {
-        if self.model == Model::Liquid && self.d == 2 && matches!(show, Show::Substance(_) | Show::Substances) {
-            let water = WATER.map(|color| Spanned { value: color.to_owned(), span: Span::DEFAULT });
-            fill(slot, || OneOrMany::Many(water.to_vec()));
+        if self.model == Model::Liquid && self.d == 2 && !matches!(show, Show::Speed | Show::Vorticity | Show::Pressure)
+        {
+            let colors: &[&str] = if *show == Show::Water { &WATER } else { &AIR_AND_WATER };
+            let water = colors.iter().map(|color| Spanned { value: (*color).to_owned(), span: Span::DEFAULT });
+            fill(slot, || OneOrMany::Many(water.collect()));
         }
         // In 3D vorticity and pressure are shown by their size, and substances are smoke in daylight rather than a map.
         let default = match (show, self.d) {
             (Show::Pressure | Show::Vorticity, 2) => "diverging",
-            (Show::Substance(_) | Show::Substances, 3) => "smoke",
+            (Show::Substance(_) | Show::Substances | Show::Water, 3) => "smoke",
             _ => "inferno",
         };
         fill(slot, || OneOrMany::One(Spanned { value: default.to_owned(), span: Span::DEFAULT }));
@@ -162,6 +173,7 @@ impl Resolver<'_> {
         glows: bool,
     ) -> [[u8; 3]; 2] {
         let default = match mode {
+            _ if self.is_water() && self.d == 2 => [[0xf3, 0xf6, 0xf8], [0xd9, 0xe4, 0xec]],
             _ if self.d == 3 && !glows => [[0x30, 0x39, 0x45], [0x65, 0x6c, 0x76]],
             PictureMode::Ink => [[0xff; 3]; 2],
             PictureMode::Emission => [[0x10, 0x10, 0x18]; 2],

@@ -1,0 +1,157 @@
+//! The surface of a liquid at one moment, computed once for pictures, volumes and meshes.
+
+use squall_core::surface::{Fineness, Outline, Room, SurfaceMesh, carried, contour, distances, outline, touch_solids};
+use squall_core::volume::BLOCK;
+use squall_core::{Particles, Shape, Simulation, Volume};
+
+use crate::build::{BuildError, shape};
+use crate::setup::{Axis, Setup, Side};
+
+/// Particles, and the distance to the surface around them.
+#[derive(Clone, Debug)]
+pub struct Surface {
+    /// What it is made of.
+    pub particles: Particles,
+    distance: Distance,
+}
+
+#[derive(Clone, Debug)]
+enum Distance {
+    Flat(Volume<2>),
+    Full(Volume),
+}
+
+/// The solids that a liquid touches.
+pub enum Solids {
+    /// In 2D.
+    Flat(Vec<Box<dyn Shape<2>>>),
+    /// In 3D.
+    Full(Vec<Box<dyn Shape<3>>>),
+}
+
+impl Solids {
+    /// Those of a scene.
+    pub fn new(setup: &Setup) -> Result<Self, BuildError> {
+        Ok(match setup.dimensions() {
+            2 => Solids::Flat(shapes(setup)?),
+            _ => Solids::Full(shapes(setup)?),
+        })
+    }
+}
+
+fn shapes<const D: usize>(setup: &Setup) -> Result<Vec<Box<dyn Shape<D>>>, BuildError> {
+    let solid = setup.objects.iter().filter(|o| o.solid && setup.liquid.is_some());
+    solid.map(|o| shape::moving::<D>(&o.shape, &o.motion, setup.grid.spacing()[0])).collect()
+}
+
+/// The distance around particles, which touches solids as they are at a time.
+fn touching<const D: usize>(
+    setup: &Setup,
+    particles: &Particles,
+    solids: &mut [Box<dyn Shape<D>>],
+    time: f64,
+) -> Volume<D> {
+    let fineness = Fineness { refine: setup.surface.refine as usize, smoothing: setup.surface.smoothing as usize };
+    let room = room(setup);
+    let mut volume = distances(&places::<D>(particles), &room, fineness);
+    if !solids.is_empty() {
+        solids.iter_mut().for_each(|shape| shape.prepare(time));
+        let nearest = |x: [f64; D]| solids.iter().map(|s| s.distance(x, time)).fold(f64::INFINITY, f64::min);
+        touch_solids(&mut volume, room.cell, nearest);
+    }
+    volume
+}
+
+impl Surface {
+    /// That of a simulation now; `None` if it has no particles.
+    pub fn of(setup: &Setup, solids: &mut Solids, sim: &dyn Simulation) -> Option<Self> {
+        sim.particles().map(|particles| Self::around(setup, solids, particles, sim.time()))
+    }
+
+    /// The surface around particles, beside solids as they are at a time in seconds.
+    pub fn around(setup: &Setup, solids: &mut Solids, particles: Particles, time: f64) -> Self {
+        let distance = match solids {
+            Solids::Flat(solids) => Distance::Flat(touching(setup, &particles, solids, time)),
+            Solids::Full(solids) => Distance::Full(touching(setup, &particles, solids, time)),
+        };
+        Surface { particles, distance }
+    }
+
+    /// A surface of which only the distance is known.
+    pub fn from_volume(distance: Volume) -> Self {
+        Surface { particles: Particles::default(), distance: Distance::Full(distance) }
+    }
+
+    /// The distance in metres, negative inside; `None` in 2D.
+    pub fn volume(&self) -> Option<&Volume> {
+        match &self.distance {
+            Distance::Full(volume) => Some(volume),
+            Distance::Flat(_) => None,
+        }
+    }
+
+    /// The distance on all cells of the box, the bottom row first, how many they are and how large; `None` in 3D.
+    pub fn plane(&self, setup: &Setup) -> Option<(Vec<f32>, [usize; 2], [f64; 2])> {
+        let Distance::Flat(volume) = &self.distance else { return None };
+        let refine = setup.surface.refine as usize;
+        let cells = [setup.grid.cells[0] * refine, setup.grid.cells[1] * refine];
+        let mut values = vec![volume.background; cells[0] * cells[1]];
+        for (b, block) in volume.blocks.iter().enumerate() {
+            for (i, value) in volume.block(b).iter().enumerate() {
+                let at = |a: usize, i: usize| {
+                    usize::try_from(block[a] * BLOCK as i32 + i as i32).ok().filter(|&i| i < cells[a])
+                };
+                if let (Some(x), Some(y)) = (at(0, i % BLOCK), at(1, i / BLOCK)) {
+                    values[x + cells[0] * y] = *value;
+                }
+            }
+        }
+        Some((values, cells, [volume.spacing; 2]))
+    }
+
+    /// The closed mesh, with velocities and whatever particles carry.
+    pub fn mesh(&self, setup: &Setup) -> SurfaceMesh {
+        let Distance::Full(volume) = &self.distance else { return SurfaceMesh::default() };
+        let mut mesh = contour(volume);
+        let particles = &self.particles;
+        if particles.is_empty() {
+            return mesh;
+        }
+        let lists: Vec<&[f32]> = particles
+            .velocities
+            .iter()
+            .map(Vec::as_slice)
+            .chain(particles.attributes.iter().map(|(_, values)| values.as_slice()))
+            .collect();
+        let found = carried(&mesh.positions, &places::<3>(particles), &lists, &room(setup));
+        mesh.velocities = (0..mesh.positions.len()).map(|v| std::array::from_fn(|a| found[a][v])).collect();
+        mesh.attributes =
+            particles.attributes.iter().map(|(name, _)| name.clone()).zip(found.into_iter().skip(3)).collect();
+        mesh
+    }
+
+    /// Closed lines, in 2D.
+    pub fn outline(&self) -> Outline {
+        match &self.distance {
+            Distance::Flat(volume) => outline(volume),
+            Distance::Full(_) => Outline::default(),
+        }
+    }
+}
+
+fn places<const D: usize>(particles: &Particles) -> Vec<[f32; D]> {
+    (0..particles.len()).map(|i| std::array::from_fn(|a| particles.positions[a][i])).collect()
+}
+
+/// Where it was simulated.
+fn room<const D: usize>(setup: &Setup) -> Room<D> {
+    let grid = &setup.grid;
+    let walls = std::array::from_fn(|a| {
+        let wall = |side: &Side, x: f64| matches!(side, Side::Slip | Side::NoSlip(_)).then_some(x);
+        match &grid.axes[a] {
+            Axis::Bounded { lo, hi } => [wall(lo, grid.origin[a]), wall(hi, grid.origin[a] + grid.size[a])],
+            Axis::Periodic | Axis::Unbounded => [None; 2],
+        }
+    });
+    Room { origin: std::array::from_fn(|a| grid.origin[a]), cell: grid.spacing()[0], walls }
+}
