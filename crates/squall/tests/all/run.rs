@@ -84,10 +84,11 @@ fn frames_are_told_when_they_are_on_disk_and_in_order() {
 #[test]
 fn too_much_memory_is_refused_before_a_folder_is_made() {
     let folder = Folder::new("run-memory");
-    let options = RunOptions { memory_limit: Some(1000), ..options(&folder.0) };
+    let out = folder.0.join("out");
+    let options = RunOptions { memory_limit: Some(1000), ..options(&out) };
     let error = run(&setup(&[]), &options, &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap_err();
     assert!(matches!(error, RunError::Memory { limit: 1000, .. }), "{error}");
-    assert!(!folder.0.exists());
+    assert!(!out.exists());
 }
 
 #[test]
