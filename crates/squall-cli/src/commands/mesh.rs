@@ -1,16 +1,12 @@
 //! `squall mesh`: meshes of the liquid of a finished run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use squall::run::{Outcome, RunOptions, mesh};
-use squall_io::Start;
+use squall::run::mesh;
 
-use super::render::parse_frames;
-use super::run::{pool, stop_on_signals};
+use super::render::{Again, parse_frames};
 use crate::Voice;
 use crate::exit::{Code, Failure};
-use crate::output::{print, seconds};
-use crate::progress::Progress;
 use crate::scene::SceneArgs;
 
 /// Make meshes of the liquid of a finished run, without simulating
@@ -62,36 +58,8 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
         set.push(format!("output.mesh=[{usual:?}]"));
         loaded = args.scene.load_with(&set, Voice { quiet: true, ..voice })?;
     }
-    let folder = match (&args.run, args.scene.folder()) {
-        (Some(run), _) => run.clone(),
-        (None, Some(folder)) => folder.to_owned(),
-        (None, None) => Path::new("out").join(&loaded.name),
-    };
-    let out = args.out.clone().unwrap_or_else(|| folder.join("mesh"));
-    let start = if args.overwrite { Start::Overwrite } else { Start::Resume };
-    let (origin, only) = (Some(loaded.origin.clone()), args.only.clone());
-    let assets = loaded.assets.place();
-    let options = RunOptions { start, origin, assets, only, ..RunOptions::new(&loaded.name, out) };
-    let cancel = stop_on_signals(voice)?;
-    let mut progress = Progress::new(false, voice);
-    let summary =
-        pool(args.threads)?.install(|| mesh(&loaded.setup, &folder, &loaded.assets, &options, &mut progress, &cancel));
-    progress.end();
-    let summary = summary?;
-    if !voice.quiet {
-        let text = match summary.outcome {
-            Outcome::AlreadyDone => format!("All {} meshes were there already.\n", summary.frames),
-            _ => format!("{} meshes in {}.\n", summary.frames, seconds(summary.seconds)),
-        };
-        print(text + &format!("Meshes: {}/surface_*\n", summary.folder.display()))?;
-    }
-    match summary.outcome {
-        Outcome::Cancelled => {
-            if !voice.quiet {
-                eprintln!("Interrupted. Run the same command to resume.");
-            }
-            Ok(Code::Interrupted)
-        }
-        _ => Ok(Code::Done),
-    }
+    let Args { scene, run, out, only, overwrite, threads, .. } = args;
+    let again =
+        Again { scene, run, out, only, overwrite: *overwrite, threads: *threads, what: "meshes", within: "mesh" };
+    again.make(&loaded, mesh, voice, |summary| format!("Meshes: {}/surface_*\n", summary.folder.display()))
 }

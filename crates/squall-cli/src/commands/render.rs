@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use squall::run::{Outcome, RunOptions, render};
+use squall::run::{CancelToken, Observer, Outcome, RunOptions, Summary, render};
+use squall::{Assets, Setup};
 use squall_io::Start;
 
 use super::run::{pool, stop_on_signals};
@@ -10,7 +11,7 @@ use crate::Voice;
 use crate::exit::{Code, Failure};
 use crate::output::{print, seconds};
 use crate::progress::Progress;
-use crate::scene::SceneArgs;
+use crate::scene::{Loaded, SceneArgs};
 
 /// Take the pictures of a finished run again, without simulating
 ///
@@ -56,40 +57,74 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     if args.no_movie || args.only.is_some() {
         loaded.setup = loaded.setup.without_movie();
     }
-    let folder = match (&args.run, args.scene.folder()) {
-        (Some(run), _) => run.clone(),
-        (None, Some(folder)) => folder.to_owned(),
-        (None, None) => Path::new("out").join(&loaded.name),
-    };
-    let out = args.out.clone().unwrap_or_else(|| folder.join("render"));
-    let start = if args.overwrite { Start::Overwrite } else { Start::Resume };
-    let (origin, only) = (Some(loaded.origin.clone()), args.only.clone());
-    let assets = loaded.assets.place();
-    let options = RunOptions { start, origin, assets, only, ..RunOptions::new(&loaded.name, out) };
-    let cancel = stop_on_signals(voice)?;
-    let mut progress = Progress::new(false, voice);
-    let summary = pool(args.threads)?
-        .install(|| render(&loaded.setup, &folder, &loaded.assets, &options, &mut progress, &cancel));
-    progress.end();
-    let summary = summary?;
-    if !voice.quiet {
-        let folder = summary.folder.display();
-        let mut text = match summary.outcome {
-            Outcome::AlreadyDone => format!("All {} pictures were there already.\n", summary.frames),
-            _ => format!("{} pictures in {}.\n", summary.frames, seconds(summary.seconds)),
+    let Args { scene, run, out, only, overwrite, threads, .. } = args;
+    let again =
+        Again { scene, run, out, only, overwrite: *overwrite, threads: *threads, what: "pictures", within: "render" };
+    again.make(&loaded, render, voice, |summary| {
+        let movie = summary.movie.as_ref().map(|movie| format!("Movie:  {}\n", movie.display())).unwrap_or_default();
+        format!("{movie}Frames: {}/frame_*.png\n", summary.folder.display())
+    })
+}
+
+/// Something that is made again of a finished run.
+pub struct Again<'a> {
+    pub scene: &'a SceneArgs,
+    /// The folder of the run.
+    pub run: &'a Option<PathBuf>,
+    pub out: &'a Option<PathBuf>,
+    pub only: &'a Option<std::ops::RangeInclusive<u64>>,
+    pub overwrite: bool,
+    pub threads: Option<u16>,
+    /// What is made, for messages.
+    pub what: &'static str,
+    /// The folder for it within that of the run.
+    pub within: &'static str,
+}
+
+/// Makes it: [`squall::run::render`] or [`squall::run::mesh`].
+type Work =
+    fn(&Setup, &Path, &Assets, &RunOptions, &mut dyn Observer, &CancelToken) -> Result<Summary, squall::RunError>;
+
+impl Again<'_> {
+    /// Makes it, and says so; `files` says where it is.
+    pub fn make(
+        self,
+        loaded: &Loaded,
+        work: Work,
+        voice: Voice,
+        files: impl FnOnce(&Summary) -> String,
+    ) -> Result<Code, Failure> {
+        let folder = match (self.run, self.scene.folder()) {
+            (Some(run), _) => run.clone(),
+            (None, Some(folder)) => folder.to_owned(),
+            (None, None) => Path::new("out").join(&loaded.name),
         };
-        if let Some(movie) = &summary.movie {
-            text += &format!("Movie:  {}\n", movie.display());
+        let out = self.out.clone().unwrap_or_else(|| folder.join(self.within));
+        let start = if self.overwrite { Start::Overwrite } else { Start::Resume };
+        let (origin, only) = (Some(loaded.origin.clone()), self.only.clone());
+        let assets = loaded.assets.place();
+        let options = RunOptions { start, origin, assets, only, ..RunOptions::new(&loaded.name, out) };
+        let cancel = stop_on_signals(voice)?;
+        let mut progress = Progress::new(false, voice);
+        let summary = pool(self.threads)?
+            .install(|| work(&loaded.setup, &folder, &loaded.assets, &options, &mut progress, &cancel));
+        progress.end();
+        let summary = summary?;
+        if !voice.quiet {
+            let text = match summary.outcome {
+                Outcome::AlreadyDone => format!("All {} {} were there already.\n", summary.frames, self.what),
+                _ => format!("{} {} in {}.\n", summary.frames, self.what, seconds(summary.seconds)),
+            };
+            print(text + &files(&summary))?;
         }
-        print(text + &format!("Frames: {folder}/frame_*.png\n"))?;
-    }
-    match summary.outcome {
-        Outcome::Cancelled => {
-            if !voice.quiet {
-                eprintln!("Interrupted. Run the same command to resume.");
+        match summary.outcome {
+            Outcome::Cancelled => {
+                if !voice.quiet {
+                    eprintln!("Interrupted. Run the same command to resume.");
+                }
+                Ok(Code::Interrupted)
             }
-            Ok(Code::Interrupted)
+            _ => Ok(Code::Done),
         }
-        _ => Ok(Code::Done),
     }
 }

@@ -120,14 +120,13 @@ impl FrameOutput for Meshes {
 
 pub(super) struct ParticleFiles {
     notes: Vec<(String, String)>,
-    dimensions: usize,
 }
 
 impl ParticleFiles {
     /// `None` if the scene wants none.
     pub fn new(setup: &Setup) -> Option<Self> {
         let notes = vec![("cell".to_owned(), setup.grid.spacing()[0].to_string())];
-        setup.output.particles.then(|| Self { notes, dimensions: setup.dimensions() })
+        setup.output.particles.then_some(Self { notes })
     }
 }
 
@@ -151,7 +150,6 @@ impl FrameOutput for ParticleFiles {
     fn capture(&mut self, shot: &Shot<'_>) -> Result<Job, RunError> {
         let Some(surface) = shot.surface.clone() else { return Ok(Box::new(|_| Ok(()))) };
         let (number, notes) = (shot.number, self.notes.clone());
-        debug_assert!(surface.particles.positions.len() == self.dimensions);
         Ok(Box::new(move |folder: &Path| {
             let notes: Vec<(&str, &str)> = notes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
             write_particles_ply(numbered_path(folder, PARTICLES, number, "ply"), &surface.particles, &notes)
