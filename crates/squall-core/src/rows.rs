@@ -13,6 +13,59 @@ use crate::halo::RowRules;
 use crate::layout::{HALO, Layout, Row};
 use crate::threads;
 
+/// A stretch of cells of one row: what is done with a row may be done there alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub begin: u32,
+    pub end: u32,
+}
+
+impl Span {
+    /// From the first to the last of `n` cells for which `f` holds; empty if it holds for none.
+    pub fn around(n: usize, f: impl Fn(usize) -> bool) -> Self {
+        let Some(begin) = (0..n).find(|&x| f(x)) else { return Span::default() };
+        let end = (0..n).rfind(|&x| f(x)).map_or(n, |x| x + 1);
+        Span { begin: begin as u32, end: end as u32 }
+    }
+
+    /// Whether no cell is in it.
+    #[inline(always)]
+    pub fn is_empty(self) -> bool {
+        self.begin >= self.end
+    }
+
+    /// The shortest one that holds both.
+    #[inline(always)]
+    pub fn join(self, other: Span) -> Span {
+        match (self.is_empty(), other.is_empty()) {
+            (true, _) => other,
+            (_, true) => self,
+            _ => Span { begin: self.begin.min(other.begin), end: self.end.max(other.end) },
+        }
+    }
+
+    /// One cell longer at both ends, within a row of `n` cells; empty ones stay so.
+    #[inline(always)]
+    pub fn grown(self, n: usize) -> Span {
+        match self.is_empty() {
+            true => self,
+            false => Span { begin: self.begin.saturating_sub(1), end: (self.end + 1).min(n as u32) },
+        }
+    }
+
+    /// Its cells.
+    #[inline(always)]
+    pub fn range(self) -> Range<usize> {
+        self.begin as usize..self.end.max(self.begin) as usize
+    }
+
+    /// Its cells, from an even one on.
+    #[inline(always)]
+    pub fn pairs(self) -> (usize, usize) {
+        (self.begin as usize & !1, self.end as usize)
+    }
+}
+
 /// A task of fewer cells than this is not worth handing to another thread.
 const GRAIN: usize = 8192;
 

@@ -17,8 +17,8 @@ pub fn outside_by<const D: usize>(h: Real) -> Real {
 /// How far distances are known, in cells.
 const FAR: Real = 2.0;
 
-/// Leaves in `phi` the distance to the balls around particles, in metres, exact up to a cell from the surface. Deep inside it is the distance
-/// to the nearest particle's ball and no more.
+/// Leaves in `phi` the distance to the balls around particles, in metres, exact up to a cell from the surface. Deep inside
+/// it is negative and no more.
 pub fn around_particles<const D: usize>(
     particles: &Particles<D>,
     scatter: &mut Scatter<D>,

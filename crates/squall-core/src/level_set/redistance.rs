@@ -5,7 +5,9 @@
 
 use crate::Real;
 use crate::field::{Field, Pad};
-use crate::rows;
+use crate::rows::{self, Span};
+use crate::sample::{Isa, Kernel};
+use std::ops::Range;
 
 /// How far inside distances are computed, in cells.
 pub const BAND: usize = 5;
@@ -15,7 +17,7 @@ const LEAST: Real = 0.02;
 
 /// Computes `phi` anew where it is negative, from where it is not. Deeper than [`BAND`] cells it is that. Fills ghosts.
 pub fn redistance_inside<const D: usize>(phi: &mut Field<D>, next: &mut Field<D>, h: Real) {
-    let deepest = -(BAND as Real) * h;
+    let (deepest, isa) = (-(BAND as Real) * h, Isa::best());
     phi.par_rows(|_, phi| phi.iter_mut().filter(|phi| **phi < 0.0).for_each(|phi| *phi = deepest));
     // Both are the same beyond their cells, too: which of them is saved depends on how often they are exchanged.
     next.copy_all(phi);
@@ -25,7 +27,8 @@ pub fn redistance_inside<const D: usize>(phi: &mut Field<D>, next: &mut Field<D>
         rows::for_each([&mut *next], |row, [out]| {
             let here = now.row(row);
             out.copy_from_slice(here);
-            if here.iter().all(|phi| *phi >= 0.0) {
+            let wet = Span::around(here.len(), |x| here[x] < 0.0).range();
+            if wet.is_empty() {
                 return;
             }
             let mut pads = [[Pad::default(); 2]; D];
@@ -36,33 +39,70 @@ pub fn redistance_inside<const D: usize>(phi: &mut Field<D>, next: &mut Field<D>
                     [now.down(row, a, low), now.up(row, a, high)]
                 })
             };
-            for x in 0..out.len() {
-                if here[x] >= 0.0 {
-                    continue;
-                }
-                // The way inwards counts.
-                let mut nearest: [Real; D] = std::array::from_fn(|a| -beside[a][0][x].max(beside[a][1][x]));
-                nearest.sort_unstable_by(Real::total_cmp);
-                out[x] = (-inwards(nearest, h)).min(-LEAST * h).max(deepest);
-            }
+            isa.run(Pass { here, beside, wet, h, out });
         });
         phi.swap_values(next);
     }
     phi.fill_halo();
 }
 
-/// The solution of `sum over axes of max(0, d - d_a)^2 = h^2`, the `d_a` in order.
-#[inline(always)]
-fn inwards<const D: usize>(d: [Real; D], h: Real) -> Real {
-    let (mut sum, mut squares, mut solution) = (0.0, 0.0, Real::INFINITY);
-    for (a, &value) in d.iter().enumerate() {
-        if solution <= value {
-            break;
+/// One pass over the wet cells of a row.
+struct Pass<'a, const D: usize> {
+    here: &'a [Real],
+    beside: [[&'a [Real]; 2]; D],
+    wet: Range<usize>,
+    h: Real,
+    out: &'a mut [Real],
+}
+
+impl<const D: usize> Kernel for Pass<'_, D> {
+    #[inline(always)]
+    fn run(self) {
+        let Pass { here, beside, wet, h, out } = self;
+        let (deepest, least) = (-(BAND as Real) * h, -LEAST * h);
+        let mut x = wet.start;
+        // Eight at once: arrays of fixed length become vectors.
+        while x < wet.end {
+            let len = (wet.end - x).min(8);
+            let mut nearest = [[0.0; 8]; D];
+            for a in 0..D {
+                let (low, high) = (&beside[a][0][x..x + len], &beside[a][1][x..x + len]);
+                for i in 0..len {
+                    // The way inwards counts.
+                    nearest[a][i] = -low[i].max(high[i]);
+                }
+            }
+            let distance = inwards(nearest, h);
+            let (here, out) = (&here[x..x + len], &mut out[x..x + len]);
+            for i in 0..len {
+                let new = (-distance[i]).min(least).max(deepest);
+                out[i] = if here[i] < 0.0 { new } else { here[i] };
+            }
+            x += len;
         }
-        sum += value;
-        squares += value * value;
+    }
+}
+
+/// The solution of `sum over axes of max(0, d - d_a)^2 = h^2`, for eight cells: that of as many of the smallest `d_a` as lie below it.
+#[inline(always)]
+fn inwards<const D: usize>(mut d: [[Real; 8]; D], h: Real) -> [Real; 8] {
+    // In order.
+    for (a, b) in [(0, 1), (1, 2), (0, 1)] {
+        if b < D {
+            for i in 0..8 {
+                (d[a][i], d[b][i]) = (d[a][i].min(d[b][i]), d[a][i].max(d[b][i]));
+            }
+        }
+    }
+    let (mut sum, mut squares, mut solution) = ([0.0; 8], [0.0; 8], [Real::INFINITY; 8]);
+    for a in 0..D {
         let n = (a + 1) as Real;
-        solution = (sum + (sum * sum - n * (squares - h * h)).max(0.0).sqrt()) / n;
+        for i in 0..8 {
+            sum[i] += d[a][i];
+            squares[i] += d[a][i] * d[a][i];
+            let with = (sum[i] + (sum[i] * sum[i] - n * (squares[i] - h * h)).max(0.0).sqrt()) / n;
+            solution[i] = if solution[i] <= d[a][i] { solution[i] } else { with };
+        }
     }
     solution
 }

@@ -9,7 +9,9 @@
 //! | `seed` | particles that fill a shape |
 //! | `transfer` | momentum from particles to faces and back (APIC), and moving them |
 //! | `patch` | values around one tile, to be sampled |
+//! | `faces` | velocities around one tile, as particles read them |
 
+mod faces;
 mod patch;
 mod seed;
 mod transfer;
@@ -21,7 +23,7 @@ pub use transfer::Blend;
 use crate::Real;
 use crate::layout::{Layout, tile_width};
 use crate::sim::StateVisitor;
-use crate::threads::prelude::*;
+use crate::threads::{self, prelude::*};
 use crate::tiles::Tile;
 use crate::visit::visit_list;
 
@@ -140,15 +142,8 @@ impl<const D: usize> Particles<D> {
 
     /// Kinetic energy and momentum, if each has this mass.
     pub fn energy_and_momentum(&self, mass: f64) -> (f64, [f64; D]) {
-        let (mut energy, mut momentum) = (0.0, [0.0; D]);
-        for p in self.tiles.iter().flatten() {
-            for a in 0..D {
-                let v = f64::from(p.velocity[a]);
-                energy += 0.5 * mass * v * v;
-                momentum[a] += mass * v;
-            }
-        }
-        (energy, momentum)
+        let (squares, sum) = sums(&self.tiles);
+        (0.5 * mass * squares, sum.map(|v| mass * v))
     }
 
     /// Shows the visitor all of it.
@@ -189,6 +184,24 @@ impl<const D: usize> Particles<D> {
             next += count as usize;
         }
     }
+}
+
+/// The sums of the squares of velocities and of velocities, in parallel, in an order that depends on nothing but the tiles.
+fn sums<const D: usize>(tiles: &[Vec<Particle<D>>]) -> (f64, [f64; D]) {
+    if tiles.len() > 1 {
+        let (low, high) = tiles.split_at(tiles.len() / 2);
+        let (low, high) = threads::join(|| sums(low), || sums(high));
+        return (low.0 + high.0, std::array::from_fn(|a| low.1[a] + high.1[a]));
+    }
+    let (mut squares, mut sum) = (0.0, [0.0; D]);
+    for p in tiles.iter().flatten() {
+        for a in 0..D {
+            let v = f64::from(p.velocity[a]);
+            squares += v * v;
+            sum[a] += v;
+        }
+    }
+    (squares, sum)
 }
 
 /// The way from a tile to the one where a place is, and the place as seen from there. The code has a digit for each axis: 0 for those

@@ -71,6 +71,11 @@ impl<const D: usize> Patch<D> {
         }
     }
 
+    /// All values, x fastest.
+    pub fn values(&self) -> &[Real] {
+        &self.values
+    }
+
     /// The corner below a place, in cells from the tile's lower corner, and the way from it along each axis.
     #[inline(always)]
     fn corner(&self, place: [Real; D]) -> (usize, [Real; D]) {
@@ -90,21 +95,6 @@ impl<const D: usize> Patch<D> {
     fn pair(&self, at: usize) -> [Real; 2] {
         let two = &self.values[at..at + 2];
         [two[0], two[1]]
-    }
-
-    /// The value at a place, by linear interpolation.
-    #[inline(always)]
-    pub fn value(&self, place: [Real; D]) -> Real {
-        let (at, way) = self.corner(place);
-        let (low, high) = (self.pair(at), self.pair(at + self.stride[1]));
-        let mut line: [Real; 2] = [mix(low[0], high[0], way[1]), mix(low[1], high[1], way[1])];
-        if D == 3 {
-            let (low, high) = (self.pair(at + self.stride[2]), self.pair(at + self.stride[1] + self.stride[2]));
-            for k in 0..2 {
-                line[k] = mix(line[k], mix(low[k], high[k], way[1]), way[D - 1]);
-            }
-        }
-        mix(line[0], line[1], way[0])
     }
 
     /// The value at a place, and how it changes along each axis over a cell.

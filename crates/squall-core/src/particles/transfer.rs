@@ -11,7 +11,8 @@
 //!
 //! FLIP (Brackbill & Ruppel 1986; Zhu & Bridson 2005) gives particles the change of the grid's velocity instead: `u_p += sum_f w (u_f - before)`.
 
-use super::{Particle, Particles, Patch};
+use super::faces::{Faces, below, four};
+use super::{Particle, Particles};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::layout::tile_width;
@@ -20,6 +21,7 @@ use crate::scatter::{Scatter, Window};
 use crate::threads::prelude::*;
 use crate::tiles::Tile;
 use std::cell::RefCell;
+use wide::f32x4;
 
 /// What particles take from the grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,12 +94,17 @@ impl<const D: usize> Particles<D> {
     }
 
     /// The least square of the distance, in cells, from each centre of a cell to a particle in the cells around it: where that is less than `nearest`.
+    /// In cells of which all around hold particles, too, it is zero: whoever looks for a surface finds none there.
     pub(crate) fn nearest(&self, scatter: &mut Scatter<D>, nearest: &mut Field<D>) -> Result<(), OutOfMemory> {
         let isa = Isa::best();
         scatter.least([nearest], |tile, windows| {
             let particles = self.of_tile(tile.number);
             if !particles.is_empty() {
-                with_sums(&tile, Real::INFINITY, |sums| isa.run(Nearest { particles, sums }), windows);
+                DEEP.with_borrow_mut(|deep| {
+                    find_deep(particles, tile.cells, deep);
+                    let (cells, deep) = (tile.cells, &deep[0][..]);
+                    with_sums(&tile, Real::INFINITY, |sums| isa.run(Nearest { particles, cells, deep, sums }), windows);
+                });
             }
         })
     }
@@ -105,16 +112,20 @@ impl<const D: usize> Particles<D> {
     /// What particles take from faces. `before` is what the faces were when they had heard of the particles. Needs the ghosts of both.
     pub fn take_from_faces(&mut self, u: &VectorField<D>, before: &VectorField<D>, blend: Blend, periodic: [bool; D]) {
         let (layout, isa) = (self.layout.clone(), Isa::best());
-        let flips = matches!(blend, Blend::Flip(_));
         self.tiles.par_iter_mut().enumerate().filter(|(_, list)| !list.is_empty()).for_each_init(
-            || [Patches::default(), Patches::default()],
-            |[now, old], (number, particles)| {
+            || (Faces::default(), Faces::default()),
+            |(now, both), (number, particles)| {
                 let tile = layout.tile(number);
-                now.copy(u, &tile, 1, periodic);
-                if flips {
-                    old.copy(before, &tile, 1, periodic);
+                match blend {
+                    Blend::Apic => {
+                        now.copy([u], &tile, 1, periodic);
+                        isa.run(TakeAffine { particles, now });
+                    }
+                    Blend::Flip(part) => {
+                        both.copy([u, before], &tile, 1, periodic);
+                        isa.run(TakeChange { particles, both, part });
+                    }
                 }
-                isa.run(Take { particles, now, old, blend });
             },
         );
     }
@@ -132,12 +143,11 @@ impl<const D: usize> Particles<D> {
     ) {
         let (layout, isa) = (self.layout.clone(), Isa::best());
         self.tiles.par_iter_mut().enumerate().filter(|(_, list)| !list.is_empty()).for_each_init(
-            || [Patches::default(), Patches::default()],
-            |[flow, push], (number, particles)| {
+            Faces::default,
+            |both, (number, particles)| {
                 let tile = layout.tile(number);
-                flow.copy(u, &tile, margin, periodic);
-                push.copy(g, &tile, 1, periodic);
-                isa.run(Advance { particles, push, k, flow, cells });
+                both.copy([u, g], &tile, margin, periodic);
+                isa.run(Advance { particles, both, k, cells });
                 particles.iter_mut().for_each(|p| hold(&tile, p));
             },
         );
@@ -147,6 +157,8 @@ impl<const D: usize> Particles<D> {
 thread_local! {
     /// Room for the sums of a tile, kept from use to use.
     static SUMS: RefCell<Vec<Real>> = const { RefCell::new(Vec::new()) };
+    /// And for which of its cells are deep.
+    static DEEP: RefCell<[Vec<u8>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
 }
 
 /// Lets `f` add up over a tile and a cell around it, `K` values for each place side by side, which is faster than into windows; then moves all to the windows.
@@ -162,10 +174,12 @@ fn with_sums<const D: usize, const K: usize>(
         for a in 1..D {
             stride[a] = stride[a - 1] * sizes[a - 1];
         }
+        let mut last = [0.0; 4];
+        (0..D).for_each(|a| last[a] = tile.cells[a] as Real);
         room.clear();
         // Kernels look four values ahead.
         room.resize(stride[D - 1] * sizes[D - 1] + 4, nothing);
-        f(&mut Sums { values: room, stride, last: tile.cells.map(|n| n as i32) });
+        f(&mut Sums { values: room, stride, last });
         for (r, row) in room.chunks_exact(K * sizes[0]).take(sizes[1..].iter().product()).enumerate() {
             let (mut index, mut rest) = (tile.first, r);
             index[0] -= 1;
@@ -189,7 +203,7 @@ struct Sums<'a, const D: usize> {
     values: &'a mut [Real],
     stride: [usize; D],
     /// The last place that has one above it, counted from -1.
-    last: [i32; D],
+    last: [Real; 4],
 }
 
 impl<const D: usize> Sums<'_, D> {
@@ -202,22 +216,16 @@ impl<const D: usize> Sums<'_, D> {
 
     /// The place below `x`, where places begin at -1, and the way from it.
     #[inline(always)]
-    fn corner(&self, x: [Real; D]) -> (usize, [Real; D]) {
-        let (mut at, mut way) = (0, [0.0; D]);
-        for a in 0..D {
-            let up = x[a] + 1.0;
-            // A place a rounding below the end of the tile must not be one behind it.
-            let i = (up as i32).min(self.last[a]);
-            way[a] = up - i as Real;
-            at += i as usize * self.stride[a];
-        }
-        (at, way)
+    fn corner(&self, x: f32x4) -> (usize, [Real; 4]) {
+        // A place a rounding below the end of the tile must not be one behind it.
+        let (i, way) = below(x + f32x4::ONE, f32x4::new(self.last));
+        ((0..D).map(|a| i[a] as usize * self.stride[a]).sum(), way)
     }
 }
 
 /// The weights across x: pairs of the way to go on in memory, and the weight.
 #[inline(always)]
-fn across<const D: usize>(r: usize, stride: [usize; D], way: [Real; D]) -> (usize, Real) {
+fn across<const D: usize>(r: usize, stride: [usize; D], way: [Real; 4]) -> (usize, Real) {
     let (mut at, mut w) = (0, 1.0);
     for b in 1..D {
         let upper = r >> (b - 1) & 1 == 1;
@@ -240,27 +248,26 @@ impl<const D: usize> Kernel for Momentum<'_, '_, D> {
     #[inline(always)]
     fn run(self) {
         let Momentum { particles, axis, lower, sums } = self;
+        let shift = four(lower.map(|lower| if lower { 0.0 } else { 0.5 }));
         for p in particles {
-            let x = std::array::from_fn(|b| p.place[b] - if lower[b] { 0.0 } else { 0.5 });
-            let (at, way) = sums.corner(x);
+            let (at, way) = sums.corner(four(p.place) - shift);
             let slope = p.slope[axis];
             // The velocity that it has at the first face.
-            let mut base = p.velocity[axis];
+            let mut v = p.velocity[axis];
             for b in 0..D {
-                base -= slope[b] * way[b];
+                v -= slope[b] * way[b];
             }
+            let (first, second) = (1.0 - way[0], way[0]);
+            let line = f32x4::new([first * v, first, second * (v + slope[0]), second]);
+            let more = f32x4::new([first, 0.0, second, 0.0]);
             for r in 0..1usize << (D - 1) {
                 let (on, w) = across(r, sums.stride, way);
-                let mut v = base;
+                let mut change = 0.0;
                 for b in 1..D {
-                    v += (r >> (b - 1) & 1) as Real * slope[b];
+                    change += (r >> (b - 1) & 1) as Real * slope[b];
                 }
-                let (first, second) = (w * (1.0 - way[0]), w * way[0]);
                 let sum = sums.four(at + on);
-                let new = [first * v, first, second * (v + slope[0]), second];
-                for k in 0..4 {
-                    sum[k] += new[k];
-                }
+                *sum = (f32x4::new(*sum) + f32x4::splat(w) * (line + f32x4::splat(change) * more)).to_array();
             }
         }
     }
@@ -277,8 +284,9 @@ impl<const D: usize> Kernel for Count<'_, '_, D> {
     #[inline(always)]
     fn run(self) {
         let Count { particles, part, limits, sums } = self;
+        let (low, high) = (four(limits.map(|l| l[0])), four(limits.map(|l| l[1])));
         for p in particles {
-            let x = std::array::from_fn(|a| (p.place[a] - 0.5).max(limits[a][0]).min(limits[a][1]));
+            let x = (four(p.place) - f32x4::splat(0.5)).fast_max(low).fast_min(high);
             let (at, way) = sums.corner(x);
             for r in 0..1usize << (D - 1) {
                 let (on, w) = across(r, sums.stride, way);
@@ -290,16 +298,53 @@ impl<const D: usize> Kernel for Count<'_, '_, D> {
     }
 }
 
+/// Leaves in the first list 1 for cells of a tile that hold particles as all cells around them do, 0 for others, and for those beside other tiles.
+fn find_deep<const D: usize>(particles: &[Particle<D>], cells: [usize; D], [full, deep]: &mut [Vec<u8>; 2]) {
+    let count = cells.iter().product();
+    [&mut *full, &mut *deep].into_iter().for_each(|list| list.resize(count, 0));
+    full.fill(0);
+    for p in particles {
+        full[cell_of(p.place, cells)] = 1;
+    }
+    let mut stride = 1;
+    for n in cells {
+        deep.fill(0);
+        for (begin, line) in deep.chunks_exact_mut(stride * n).enumerate() {
+            let (full, inner) =
+                (&full[begin * stride * n..][..stride * n], stride..(stride * n).saturating_sub(stride));
+            for i in inner {
+                line[i] = full[i - stride] & full[i] & full[i + stride];
+            }
+        }
+        std::mem::swap(full, deep);
+        stride *= n;
+    }
+}
+
+/// The number of the cell of a tile that a place is in.
+#[inline(always)]
+fn cell_of<const D: usize>(place: [Real; D], cells: [usize; D]) -> usize {
+    (0..D).rev().fold(0, |at, a| at * cells[a] + (place[a] as i32 as usize).min(cells[a] - 1))
+}
+
 struct Nearest<'a, 'b, const D: usize> {
     particles: &'a [Particle<D>],
+    cells: [usize; D],
+    /// Of each cell of the tile, whether it is deep.
+    deep: &'a [u8],
     sums: &'a mut Sums<'b, D>,
 }
 
 impl<const D: usize> Kernel for Nearest<'_, '_, D> {
     #[inline(always)]
     fn run(self) {
-        let Nearest { particles, sums } = self;
+        let Nearest { particles, cells, deep, sums } = self;
         for p in particles {
+            if deep[cell_of(p.place, cells)] != 0 {
+                let at = (0..D).map(|a| (p.place[a] as i32 as usize + 1) * sums.stride[a]).sum::<usize>();
+                sums.values[at] = 0.0;
+                continue;
+            }
             // From the particle to the centre of the first of three cells.
             let (mut at, mut way) = (0, [0.0; D]);
             for a in 0..D {
@@ -326,27 +371,45 @@ impl<const D: usize> Kernel for Nearest<'_, '_, D> {
     }
 }
 
-struct Take<'a, const D: usize> {
+/// What particles take by APIC.
+struct TakeAffine<'a, const D: usize> {
     particles: &'a mut [Particle<D>],
-    now: &'a Patches<D>,
-    old: &'a Patches<D>,
-    blend: Blend,
+    now: &'a Faces<D, 1>,
 }
 
-impl<const D: usize> Kernel for Take<'_, D> {
+impl<const D: usize> Kernel for TakeAffine<'_, D> {
     #[inline(always)]
     fn run(self) {
-        for p in self.particles {
+        let TakeAffine { particles, now } = self;
+        for p in particles {
+            let corners = now.corners(p.place);
             for a in 0..D {
-                let (value, slope) = self.now.0[a].value_and_slope(p.place);
-                match self.blend {
-                    Blend::Apic => (p.velocity[a], p.slope[a]) = (value, slope),
-                    Blend::Flip(part) => {
-                        let changed = p.velocity[a] + value - self.old.0[a].value(p.place);
-                        p.velocity[a] = value + part * (changed - value);
-                        p.slope[a] = [0.0; D];
-                    }
-                }
+                let ([value], slope) = now.values_and_slope(&corners, a, 0);
+                (p.velocity[a], p.slope[a]) = (value, slope);
+            }
+        }
+    }
+}
+
+/// What particles take by FLIP.
+struct TakeChange<'a, const D: usize> {
+    particles: &'a mut [Particle<D>],
+    /// The flow now and before.
+    both: &'a Faces<D, 2>,
+    part: Real,
+}
+
+impl<const D: usize> Kernel for TakeChange<'_, D> {
+    #[inline(always)]
+    fn run(self) {
+        let TakeChange { particles, both, part } = self;
+        for p in particles {
+            let corners = both.corners(p.place);
+            for a in 0..D {
+                let [now, before] = both.values(&corners, a);
+                let changed = p.velocity[a] + now - before;
+                p.velocity[a] = now + part * (changed - now);
+                p.slope[a] = [0.0; D];
             }
         }
     }
@@ -354,49 +417,35 @@ impl<const D: usize> Kernel for Take<'_, D> {
 
 struct Advance<'a, const D: usize> {
     particles: &'a mut [Particle<D>],
-    push: &'a Patches<D>,
+    /// The flow and the push.
+    both: &'a Faces<D, 2>,
     k: Real,
-    flow: &'a Patches<D>,
     cells: Real,
 }
 
 impl<const D: usize> Kernel for Advance<'_, D> {
     #[inline(always)]
     fn run(self) {
-        let Advance { particles, push, k, flow, cells } = self;
+        let Advance { particles, both, k, cells } = self;
         // However fast: it stays within reach of the tile beside.
         let most = 0.5 * tile_width::<D>() as Real;
         for p in particles {
             let from = p.place;
+            let corners = both.corners(from);
             let mut middle = from;
             for a in 0..D {
-                let (value, slope) = push.0[a].value_and_slope(from);
-                p.velocity[a] -= k * value;
+                let ([flow, push], slope) = both.values_and_slope(&corners, a, 1);
+                p.velocity[a] -= k * push;
                 for b in 0..D {
                     p.slope[a][b] -= k * slope[b];
                 }
-                middle[a] += 0.5 * cells * flow.0[a].value(from);
+                middle[a] += 0.5 * cells * flow;
             }
+            let corners = both.corners(middle);
             for a in 0..D {
-                p.place[a] = from[a] + (cells * flow.0[a].value(middle)).max(-most).min(most);
+                let [flow, _] = both.values(&corners, a);
+                p.place[a] = from[a] + (cells * flow).max(-most).min(most);
             }
-        }
-    }
-}
-
-/// Velocities around a tile.
-struct Patches<const D: usize>([Patch<D>; D]);
-
-impl<const D: usize> Default for Patches<D> {
-    fn default() -> Self {
-        Patches(std::array::from_fn(|_| Patch::default()))
-    }
-}
-
-impl<const D: usize> Patches<D> {
-    fn copy(&mut self, u: &VectorField<D>, tile: &Tile<D>, margin: usize, periodic: [bool; D]) {
-        for (patch, u) in self.0.iter_mut().zip(u) {
-            patch.copy(u, tile, margin, periodic);
         }
     }
 }

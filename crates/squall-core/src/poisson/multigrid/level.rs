@@ -17,7 +17,7 @@ use crate::halo::{slab_pairs, slab_runs};
 use crate::layout::{Layout, Row, SLACK};
 use crate::ops::each;
 use crate::poisson::{CellState, Domain};
-use crate::rows;
+use crate::rows::{self, Span};
 use crate::sample::Isa;
 
 pub(super) struct Level<const D: usize, T> {
@@ -347,6 +347,9 @@ impl<const D: usize, T: Number> Level<D, T> {
             let mut pads = [Pad::default(); 2];
             let [pad, other] = &mut pads;
             let (low, high) = (state.down(row, a, pad), state.row(row));
+            if !low.iter().chain(high).any(|s| *s == open) {
+                return;
+            }
             let (phi_low, phi_high) = (distance.down(row, a, other), distance.row(row));
             for x in 0..faces.len() {
                 let (inside, outside) = match (low[x], high[x]) {
@@ -418,9 +421,15 @@ impl<const D: usize, T: Number> Level<D, T> {
         let Level { operator, x: state, b: uniform, shape, has_states, .. } = self;
         operator.set_shift(0.0);
         let states = *has_states;
-        let Operator { open, inverse, ends, .. } = operator;
+        let Operator { open, inverse, ends, used, .. } = operator;
         let (open, state, ends) = (&*open, &*state, *ends);
-        rows::for_each([inverse, uniform], |row, [inverse, uniform]| {
+        rows::with_items([inverse, uniform], used, |_, row, used, [inverse, uniform]| {
+            if states && !state.row(row).iter().any(|s| *s == T::of(OPEN)) {
+                inverse.fill(T::ZERO);
+                uniform.fill(T::ZERO);
+                *used = Span::default();
+                return;
+            }
             weights(open, row, |x, sum, others| {
                 inverse[x] = sum;
                 uniform[x] = others;
@@ -449,6 +458,7 @@ impl<const D: usize, T: Number> Level<D, T> {
                 uniform[x] = if unknown && uniform[x] == T::ZERO { T::ONE } else { T::ZERO };
                 inverse[x] = if unknown { T::of(1.0 / inverse[x].to_f64()) } else { T::ZERO };
             }
+            *used = Span::around(inverse.len(), |x| inverse[x] > T::ZERO);
         });
         wrap(&mut operator.inverse, operator.joined, shape.layout.cells());
     }

@@ -422,7 +422,7 @@ fn v_cycle<const D: usize, T: Number>(levels: &mut [Level<D, T>], coarsest: &mut
     operator.join(x);
     operator.shared_residual(x, b, scratch);
     operator::wrap(scratch, operator.joined, below.shape.layout.cells().map(|n| 2 * n));
-    transfer.restrict(scratch, &mut below.b);
+    transfer.restrict(scratch, &below.operator, &mut below.b);
 
     v_cycle(coarser, coarsest);
 

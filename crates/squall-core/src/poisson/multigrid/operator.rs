@@ -7,7 +7,7 @@
 //! periodic axes are ever written.
 //!
 //! Most cells have nothing but open faces. Each row knows one stretch of such cells, and kernels spare themselves the
-//! weights there.
+//! weights there. It also knows where its unknowns are: of a liquid that fills a quarter of its box, kernels see no more than that.
 
 use super::number::Number;
 use crate::field::{Field, OutOfMemory, VectorField};
@@ -15,15 +15,8 @@ use crate::grid::{At, Ends};
 use crate::halo::slab_runs;
 use crate::layout::{Beside, Layout, Row, Walk};
 use crate::poisson::pcg::dot;
-use crate::rows;
+use crate::rows::{self, Span};
 use crate::sample::{Isa, Kernel};
-
-/// A stretch of cells of one row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Span {
-    pub begin: u32,
-    pub end: u32,
-}
 
 /// The end of a row of plain cells.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +60,8 @@ pub(super) struct Operator<const D: usize, T> {
     pub share: Field<D, T>,
     /// Of each row a stretch of cells all of whose weights and shares are 1, but for the outer faces of `ends`.
     pub plain: Vec<Span>,
+    /// Of each row the shortest stretch that holds all unknowns.
+    pub used: Vec<Span>,
     /// What else there is to know of the first and the last cell of a row, if they are plain.
     pub ends: [End<T>; 2],
     pub isa: Isa,
@@ -94,6 +89,7 @@ impl<const D: usize, T: Number> Operator<D, T> {
             plain_inverse: T::of(1.0 / (2 * D) as f64),
             share: zeros(layout, At::Center)?,
             plain: vec![Span::default(); layout.rows()],
+            used: vec![Span::default(); layout.rows()],
             ends,
             isa,
         })
@@ -195,7 +191,13 @@ impl<const D: usize, T: Number, J: Job<T>> Kernel for Block<'_, D, T, J> {
         let tiles = operator.layout.as_tiles().is_some();
         while let Some(row) = walk.next() {
             let out = &mut out[row.here - base..row.here - base + n];
-            let kernel = RowKernel { operator, plain: operator.plain[row.number], x, row, tiles, n, job };
+            let (plain, used) = (operator.plain[row.number], operator.used[row.number]);
+            if used.is_empty() {
+                // Every job leaves zeros where no unknown is.
+                out.fill(T::ZERO);
+                continue;
+            }
+            let kernel = RowKernel { operator, plain, used, x, row, tiles, n, job };
             if n >= 2 * LANES {
                 kernel.cells::<{ 2 * LANES }>(out);
             } else if n >= LANES {
@@ -214,6 +216,7 @@ impl<const D: usize, T: Number, J: Job<T>> Kernel for Block<'_, D, T, J> {
 struct RowKernel<'a, const D: usize, T, J> {
     operator: &'a Operator<D, T>,
     plain: Span,
+    used: Span,
     x: &'a [T],
     row: Beside<D>,
     tiles: bool,
@@ -231,11 +234,16 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
         let x = Values::new(self.x, here, below, above, n);
         let constant = [self.operator.plain_inverse; L];
         let shift = self.operator.shift;
-        if begin == 0 && end == n {
-            let mut i = 0;
-            while i < n {
+        // As many cells as are handled at once, at least.
+        let first = (self.used.begin as usize).min(n - L);
+        let last = (self.used.end as usize).max(first + L);
+        out[..first].fill(T::ZERO);
+        out[last..].fill(T::ZERO);
+        let mut i = first;
+        if begin <= first && last <= end {
+            while i < last {
                 store(out, i, self.job.cells(here, i, x.plain::<L>(shift, i), constant));
-                i = next::<L>(i, n);
+                i = next::<L>(i, last);
             }
             return;
         }
@@ -246,14 +254,13 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
             low[a] = &open[a].data[here..here + n];
             high[a] = &open[a].data[above[a]..above[a] + n];
         }
-        let mut i = 0;
-        while i < n {
+        while i < last {
             if begin <= i && i + L <= end {
                 store(out, i, self.job.cells(here, i, x.plain::<L>(shift, i), constant));
             } else {
                 store(out, i, self.job.cells(here, i, x.weighted::<L>(shift, &low, &high, i), load(inverse, i)));
             }
-            i = next::<L>(i, n);
+            i = next::<L>(i, last);
         }
     }
 
@@ -266,7 +273,8 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
         let plain = self.plain.begin as usize <= i && i < self.plain.end as usize;
         let end = row_ends[side];
         let ordinary = !self.tiles && (!plain || end.extra == T::ZERO);
-        if ordinary {
+        let unused = i < self.used.begin as usize || i >= self.used.end as usize;
+        if ordinary || unused {
             return;
         }
         let x = self.x[here + i];

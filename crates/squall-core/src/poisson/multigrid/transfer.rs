@@ -7,12 +7,12 @@
 //! fine one averaged: a residual in units of `h^2` grows by `(2h / h)^2`, and the weights of a cell sum up to `2^D`.
 
 use super::number::Number;
-use super::operator::{Operator, Span, zeros};
+use super::operator::{Operator, zeros};
 use crate::field::{Field, OutOfMemory};
 use crate::grid::At;
 use crate::layout::{Layout, Row, Walk};
 use crate::ops::each;
-use crate::rows;
+use crate::rows::{self, Span};
 use crate::sample::{Isa, Kernel};
 
 /// Fine cells handled at once.
@@ -107,10 +107,15 @@ impl<const D: usize, T: Number> Transfer<D, T> {
 
     /// Sets the shares, and the plain stretch of each row: the longest with whole shares where `uniform` is 1, too.
     pub fn set_shares(&self, fine: &mut Operator<D, T>, uniform: &Field<D, T>) {
-        let Operator { share, plain, inverse, layout, ends, .. } = fine;
+        let Operator { share, plain, inverse, layout, ends, used, .. } = fine;
         let n = layout.cells()[0];
-        let (inverse, [lo, hi]) = (&*inverse, ends.map(|end| end.present));
+        let (inverse, used, [lo, hi]) = (&*inverse, &*used, ends.map(|end| end.present));
         let find = |r: usize, row: Row<'_, D>, span: &mut Span, [share]: [&mut [T]; 1]| {
+            if used[r].is_empty() {
+                share.fill(T::ZERO);
+                *span = Span::default();
+                return;
+            }
             let (uniform, inverse) = (uniform.row(row), inverse.row(row));
             let (lines, coarse) = (&self.parents[r], &self.present.data[..]);
             self.isa.run(Interpolate::<D, T> { lines, coarse, out: share });
@@ -142,14 +147,14 @@ impl<const D: usize, T: Number> Transfer<D, T> {
         });
     }
 
-    /// `B = 2^(2 - D) P^T r`, where `r` has its shares in it already. Needs the ghosts of `r` wrapped at twice the coarse
+    /// `B = 2^(2 - D) P^T r` in rows that have unknowns, where `r` has its shares in it already. Needs the ghosts of `r` wrapped at twice the coarse
     /// cell count.
-    pub fn restrict(&self, residual: &Field<D, T>, coarse: &mut Field<D, T>) {
-        let layout = coarse.layout().clone();
-        rows::blocks([coarse], |rows, base, [out]| {
-            let walk = Walk::new(&layout, rows);
-            let n = layout.cells()[0];
-            self.isa.run(Restrict { transfer: self, walk, n, residual: &residual.data, out, base });
+    pub fn restrict(&self, residual: &Field<D, T>, coarse: &Operator<D, T>, out: &mut Field<D, T>) {
+        let layout = &coarse.layout;
+        rows::blocks([out], |rows, base, [out]| {
+            let walk = Walk::new(layout, rows);
+            let (n, used) = (layout.cells()[0], &coarse.used[..]);
+            self.isa.run(Restrict { transfer: self, walk, n, used, residual: &residual.data, out, base });
             0.0
         });
     }
@@ -325,9 +330,9 @@ impl<const D: usize, T: Number> Kernel for Prolong<'_, D, T> {
         while let Some(row) = walk.next() {
             let shares = fine.shares(row.number, row.here);
             let x = &mut x[row.here - base..row.here - base + n];
-            let mut begin = 0;
-            while begin < n {
-                let len = (n - begin).min(CHUNK);
+            let (mut begin, end) = fine.used[row.number].pairs();
+            while begin < end {
+                let len = (end - begin).min(CHUNK);
                 let lines = &transfer.parents[row.number];
                 let mut values = Interpolate::<D, T> { lines, coarse, out: x }.chunk(begin, len);
                 shares.multiply(begin, &mut values[..len]);
@@ -345,6 +350,7 @@ struct Restrict<'a, const D: usize, T> {
     transfer: &'a Transfer<D, T>,
     walk: Walk<'a, D>,
     n: usize,
+    used: &'a [Span],
     residual: &'a [T],
     out: &'a mut [T],
     base: usize,
@@ -353,11 +359,15 @@ struct Restrict<'a, const D: usize, T> {
 impl<const D: usize, T: Number> Kernel for Restrict<'_, D, T> {
     #[inline(always)]
     fn run(self) {
-        let Restrict { transfer, mut walk, n, residual, out, base } = self;
+        let Restrict { transfer, mut walk, n, used, residual, out, base } = self;
         let scale = 4.0 / (1u32 << D) as f64;
         let (near, far) = (T::of(scale * UP[1]), T::of(scale * UP[0]));
         while let Some(row) = walk.next() {
             let out = &mut out[row.here - base..row.here - base + n];
+            if used[row.number].is_empty() {
+                out.fill(T::ZERO);
+                continue;
+            }
             let parts = transfer.children(row.number);
             if parts.iter().map(|part| part.len as usize).sum::<usize>() < n {
                 out.fill(T::ZERO);
