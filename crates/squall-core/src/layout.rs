@@ -224,6 +224,14 @@ impl<const D: usize> Layout<D> {
         }
     }
 
+    /// The index of the first cell along an axis; of tiles that no side bounds there, as small as can be.
+    pub fn begin(&self, a: usize) -> isize {
+        match self.as_tiles() {
+            None => 0,
+            Some(tiles) => tiles.bounds[a][0].map_or(isize::MIN, |first| first as isize * self.cells[a] as isize),
+        }
+    }
+
     /// How many cells exist.
     pub fn cell_count(&self) -> usize {
         self.rows() * self.cells[0]

@@ -3,6 +3,9 @@
 //! A cell is occupied if some substance differs from its ambient value by more than a threshold. Tiles exist wherever an
 //! occupied cell, or a source, is within the buffer: as far as the fluid can get in the coming step, and a few cells of clean
 //! air more. An empty tile stays for a while, as smoke that sways would have it built again and again.
+//!
+//! A liquid says itself where it is ([`Flow::follow_cells`]). Around it is air at rest without pressure, so nothing has to be known of
+//! what lies beyond its tiles.
 
 use crate::threads::prelude::*;
 
@@ -13,9 +16,10 @@ use crate::Real;
 use crate::field::{OutOfMemory, VectorField};
 use crate::force::{Moment, Substance};
 use crate::grid::{At, Grid};
-use crate::layout::{Layout, REACH, Row, tile_width};
+use crate::layout::{Bounds, Layout, REACH, Row, tile_width};
 use crate::ops::each;
 use crate::sim::StepError;
+use std::ops::Range;
 
 /// An empty tile goes after this many steps.
 const PATIENCE: u8 = 3;
@@ -27,31 +31,51 @@ const FEW: usize = 64;
 pub(super) struct Following<const D: usize> {
     /// For how many steps each tile has been of no use, in the order of tiles.
     pub ages: Vec<u8>,
+    /// What the fluid meets where they end; `None` if that is nothing.
+    pub air: Option<Air<D>>,
+}
+
+/// The same fluid without end.
+pub(super) struct Air<const D: usize> {
     /// Where the tiles end.
     pub edge: Edge<D>,
     /// What lies beyond.
     pub far: Far<D>,
 }
 
+impl<const D: usize> Air<D> {
+    /// `None` in a box.
+    fn around(layout: &Layout<D>, grid: &Grid<D>) -> Result<Option<Self>, OutOfMemory> {
+        let Some(edge) = Edge::of(layout) else { return Ok(None) };
+        let far = Far::on(layout, grid, &edge)?;
+        Ok(Some(Air { edge, far }))
+    }
+
+    /// That of a flow which has some.
+    pub fn of(following: &mut Option<Following<D>>) -> Option<&mut Self> {
+        following.as_mut()?.air.as_mut()
+    }
+}
+
 impl<const D: usize> Following<D> {
     /// `None` in a box.
     pub fn new(layout: &Layout<D>, grid: &Grid<D>) -> Result<Option<Self>, OutOfMemory> {
-        let Some(edge) = Edge::of(layout) else { return Ok(None) };
-        let far = Far::on(layout, grid, &edge)?;
         // The tile to begin with goes at once, if it is not where the fluid is.
-        Ok(Some(Following { ages: vec![PATIENCE], edge, far }))
+        let air = Air::around(layout, grid)?;
+        Ok(air.map(|air| Following { ages: vec![PATIENCE], air: Some(air) }))
     }
 }
 
 impl<const D: usize> Flow<D> {
     /// Moves the tiles to where they are needed for a step of `dt` in which things move by up to `cfl` cells.
     pub(super) fn follow(&mut self, cfl: f64, dt: f64) -> Result<(), StepError> {
-        if self.following.is_none() {
+        if self.following.is_none() || self.has_surface {
             return Ok(());
         }
         let reach = cfl.min(1e4).ceil() as usize;
         let buffer = self.options.buffer.max(reach + 1);
-        let (coords, ages) = self.wanted_tiles(buffer as isize, dt);
+        let wanted = self.around_substances(buffer as isize, dt);
+        let (coords, ages) = self.wanted_tiles(wanted);
         self.check_reach(&coords)?;
         // What new tiles hold depends on the reach, too, and must not depend on the step before.
         self.set_reach(reach);
@@ -60,8 +84,60 @@ impl<const D: usize> Flow<D> {
         Ok(())
     }
 
+    /// Moves the tiles of a liquid to where it is and so many cells around. Does nothing in a box.
+    pub(crate) fn follow_cells(
+        &mut self,
+        occupied: impl IntoIterator<Item = [Range<isize>; D]>,
+        around: usize,
+    ) -> Result<(), StepError> {
+        if self.following.is_none() {
+            return Ok(());
+        }
+        let mut wanted = Vec::new();
+        occupied.into_iter().for_each(|cells| tiles_around(&cells, around as isize, &mut wanted));
+        let (coords, ages) = self.wanted_tiles(wanted);
+        self.check_reach(&coords)?;
+        Ok(self.go_to(coords, ages)?)
+    }
+
+    /// Makes sure that there are tiles for some cells and so many around, besides those that there are; not where they could not be told
+    /// apart. Does nothing in a box.
+    pub(crate) fn make_room(
+        &mut self,
+        cells: impl IntoIterator<Item = [Range<isize>; D]>,
+        around: usize,
+    ) -> Result<(), OutOfMemory> {
+        let Some(following) = &self.following else { return Ok(()) };
+        let ages = following.ages.clone();
+        let width = tile_width::<D>();
+        let limit = REACH as isize * width as isize;
+        let most = i32::MAX as f64 / (width as f64).powi(D as i32);
+        let mut wanted = Vec::new();
+        for cells in cells {
+            let cells = cells.map(|r| r.start.max(around as isize - limit)..r.end.min(limit - around as isize));
+            let tiles = cells.iter().map(|r| (r.len() + 2 * around) as f64 / width as f64).product::<f64>();
+            if tiles + wanted.len() as f64 > most {
+                let count = cells.map(|r| r.len()).to_vec();
+                return Err(OutOfMemory { cells: count, bytes: usize::MAX });
+            }
+            if cells.iter().all(|r| !r.is_empty()) {
+                tiles_around(&cells, around as isize, &mut wanted);
+            }
+        }
+        let tiles = self.layout.as_tiles().expect("unbounded grids have tiles");
+        let bounds = self.grid.tile_bounds();
+        wanted.retain(|c| tiles.find(*c).is_none() && is_within(bounds, c));
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let all = Layout::tiles(tiles.coords().iter().copied().chain(wanted));
+        let coords = all.as_tiles().expect("tiles").coords().to_vec();
+        let ages = coords.iter().map(|&c| tiles.find(c).map_or(0, |t| ages[t])).collect();
+        self.go_to(coords, ages)
+    }
+
     fn set_reach(&mut self, cells: usize) {
-        if let Some(Following { edge, far, .. }) = &mut self.following {
+        if let Some(Air { edge, far }) = Air::of(&mut self.following) {
             far.set_reach(&self.layout, edge, cells);
         }
     }
@@ -81,7 +157,7 @@ impl<const D: usize> Flow<D> {
     }
 
     /// Makes sure that there are tiles around a box of cells; for initial values.
-    pub fn cover(&mut self, cells: [std::ops::Range<isize>; D]) -> Result<(), OutOfMemory> {
+    pub fn cover(&mut self, cells: [Range<isize>; D]) -> Result<(), OutOfMemory> {
         let Some(tiles) = self.layout.as_tiles() else { return Ok(()) };
         let mut coords = tiles.coords().to_vec();
         tiles_around(&cells, self.options.buffer as isize, &mut coords);
@@ -95,6 +171,7 @@ impl<const D: usize> Flow<D> {
     fn go_to(&mut self, coords: Vec<[i32; D]>, ages: Vec<u8>) -> Result<(), OutOfMemory> {
         if self.layout.as_tiles().is_some_and(|old| old.coords() != coords) {
             self.move_to(coords)?;
+            self.forces.iter_mut().try_for_each(|f| f.prepare(&self.grid, &self.layout))?;
         }
         if let Some(following) = &mut self.following {
             following.ages = ages;
@@ -102,11 +179,10 @@ impl<const D: usize> Flow<D> {
         Ok(())
     }
 
-    /// The tiles for the next step in the order of storage, and for how long each has been of no use.
-    fn wanted_tiles(&self, buffer: isize, dt: f64) -> (Vec<[i32; D]>, Vec<u8>) {
-        let tiles = self.layout.as_tiles().expect("unbounded grids have tiles");
+    /// The tiles within `buffer` cells of substances, sources, and solids that these reach.
+    fn around_substances(&self, buffer: isize, dt: f64) -> Vec<[i32; D]> {
         let (layout, substances) = (&self.layout, &self.substances[..]);
-        let parts = (0..tiles.coords().len()).into_par_iter().map(|t| occupied_part(layout, substances, t));
+        let parts = (0..layout.tile_count()).into_par_iter().map(|t| occupied_part(layout, substances, t));
         let occupied: Vec<_> = parts.collect();
         let mut wanted: Vec<[i32; D]> = Vec::new();
         occupied.into_iter().flatten().for_each(|cells| tiles_around(&cells, buffer, &mut wanted));
@@ -115,12 +191,15 @@ impl<const D: usize> Flow<D> {
             tiles_around(&cells, buffer, &mut wanted);
         }
         self.tiles_around_solids(buffer, &mut wanted);
+        wanted
+    }
+
+    /// The tiles for the next step in the order of storage, and for how long each has been of no use.
+    fn wanted_tiles(&self, mut wanted: Vec<[i32; D]>) -> (Vec<[i32; D]>, Vec<u8>) {
+        let tiles = self.layout.as_tiles().expect("unbounded grids have tiles");
         // Of what is wanted, what lies behind a side does not count.
         let bounds = self.grid.tile_bounds();
-        let inside = |c: &[i32; D]| {
-            (0..D).all(|a| bounds[a][0].is_none_or(|first| first <= c[a]) && bounds[a][1].is_none_or(|end| c[a] < end))
-        };
-        wanted.retain(inside);
+        wanted.retain(|c| is_within(bounds, c));
         let wanted = Layout::tiles(if wanted.is_empty() { vec![tiles.coords()[0]] } else { wanted });
         let wanted = wanted.as_tiles().expect("tiles");
         let ages = self.following.as_ref().map_or(&[][..], |f| &f.ages);
@@ -178,20 +257,23 @@ impl<const D: usize> Flow<D> {
         if let Some(swelling) = &mut self.swelling {
             swelling.reset_on(&layout)?;
         }
+        let mut time = self.clock.time;
         if let Some(obstacles) = &mut self.obstacles {
+            time = obstacles.time.unwrap_or(time);
             obstacles.move_to(&layout, &self.grid)?;
         }
         let with = With { solids: self.obstacles.is_some(), surface: self.has_surface };
         self.solver = Pressure::new(&self.grid, &layout, with, self.options.isa)?;
-        let old = std::mem::replace(&mut self.following, Following::new(&layout, &self.grid)?);
-        if let (Some(old), Some(new)) = (old, &mut self.following) {
-            new.far.take_over(old.far, &layout)?;
+        if let Some(air) = Air::of(&mut self.following) {
+            let Some(mut new) = Air::around(&layout, &self.grid)? else { unreachable!("around tiles") };
+            std::mem::swap(air, &mut new);
+            air.far.take_over(new.far, &layout)?;
         }
         self.layout = layout;
         if let Some(outside) = outside {
             self.fill_fresh_tiles(&outside);
         }
-        self.place_obstacles(self.clock.time);
+        self.place_obstacles(time);
         self.books.enter(&self.grid, &self.substances, self.obstacles.as_ref(), |account| &mut account.tiles);
         Ok(())
     }
@@ -263,8 +345,13 @@ impl<const D: usize> Edge<D> {
     }
 }
 
+/// Whether no side stands before a tile.
+fn is_within<const D: usize>(bounds: Bounds<D>, c: &[i32; D]) -> bool {
+    (0..D).all(|a| bounds[a][0].is_none_or(|first| first <= c[a]) && bounds[a][1].is_none_or(|end| c[a] < end))
+}
+
 /// Adds the tiles within `buffer` cells of a box of cells.
-fn tiles_around<const D: usize>(cells: &[std::ops::Range<isize>; D], buffer: isize, out: &mut Vec<[i32; D]>) {
+fn tiles_around<const D: usize>(cells: &[Range<isize>; D], buffer: isize, out: &mut Vec<[i32; D]>) {
     let width = tile_width::<D>() as isize;
     let low = cells.each_ref().map(|r| (r.start - buffer).div_euclid(width));
     let high = cells.each_ref().map(|r| (r.end - 1 + buffer).div_euclid(width));
@@ -311,15 +398,15 @@ fn occupied_part<const D: usize>(
     layout: &Layout<D>,
     substances: &[Substance<D>],
     t: usize,
-) -> Option<[std::ops::Range<isize>; D]> {
+) -> Option<[Range<isize>; D]> {
     let rows = layout.rows_per_part();
-    let mut found: Option<[std::ops::Range<isize>; D]> = None;
+    let mut found: Option<[Range<isize>; D]> = None;
     for row in (t * rows..(t + 1) * rows).map(|r| layout.row(r)) {
         let occupied = |x: usize| substances.iter().any(|s| (s.field.row(row)[x] - s.ambient).abs() > s.threshold);
         let n = tile_width::<D>();
         let Some(first) = (0..n).find(|&x| occupied(x)) else { continue };
         let last = (0..n).rfind(|&x| occupied(x)).unwrap_or(first);
-        let part: [std::ops::Range<isize>; D] = std::array::from_fn(|a| match a {
+        let part: [Range<isize>; D] = std::array::from_fn(|a| match a {
             0 => row.index[0] + first as isize..row.index[0] + last as isize + 1,
             _ => row.index[a]..row.index[a] + 1,
         });

@@ -178,7 +178,7 @@ pub struct Flow<const D: usize> {
     /// Whether the initial velocity has been made free of divergence.
     started: bool,
     /// Why a state could not be restored: the next step says so.
-    not_restored: Option<StepError>,
+    pub(crate) not_restored: Option<StepError>,
     /// The largest velocity component of the fluid, in metres per second, and how fast it grew in the last step; the largest in
     /// cells per second.
     pub(crate) max_speed: f64,

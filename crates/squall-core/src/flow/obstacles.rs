@@ -21,7 +21,7 @@ pub(crate) struct Obstacles<const D: usize> {
     /// What viscosity needs to know, if there is any.
     pub walls: Option<Walls<D>>,
     /// When solids were last put in their places.
-    time: Option<f64>,
+    pub(super) time: Option<f64>,
 }
 
 impl<const D: usize> Obstacles<D> {
@@ -91,6 +91,10 @@ impl<const D: usize> Flow<D> {
     /// Says that the flow is that of a liquid with a surface: see [`Flow::project_liquid`].
     pub fn expect_surface(&mut self) -> Result<(), OutOfMemory> {
         self.has_surface = true;
+        // Beyond the tiles of a liquid is nothing that could push it.
+        if let Some(following) = &mut self.following {
+            following.air = None;
+        }
         self.set_solver(self.obstacles.is_some())
     }
 

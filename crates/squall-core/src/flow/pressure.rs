@@ -2,7 +2,7 @@
 
 use super::Flow;
 use super::far::Far;
-use super::follow::{Edge, each_bit};
+use super::follow::{Air, Edge, each_bit};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::Grid;
@@ -71,10 +71,10 @@ impl<const D: usize> Flow<D> {
         let Self { grid, options, velocity, pressure, potential: q, scratch, solver, swelling, obstacles, .. } = self;
         let pressure = &*pressure;
         let swelling = swelling.as_ref();
-        let mut outside = self.following.as_mut().map(|f| OpenAir {
+        let mut outside = Air::of(&mut self.following).map(|air| OpenAir {
             grid: *grid,
-            far: &mut f.far,
-            edge: &f.edge,
+            far: &mut air.far,
+            edge: &air.edge,
             pressure,
             wind: options.wind,
         });

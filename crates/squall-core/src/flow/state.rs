@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use super::Flow;
 use super::advection::fastest;
+use super::follow::Air;
 use crate::advect::{Advection, MapScratch};
 use crate::clock::Clock;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
@@ -86,8 +87,8 @@ impl<const D: usize> Flow<D> {
         if self.swelling.is_none() && self.sources.iter().any(|s| s.swells()) {
             self.swelling = Some(Field::on(&self.layout, At::Center, self.grid.pressure_ends())?);
         }
-        if let (Some(following), true) = (&mut self.following, self.obstacles.is_some()) {
-            following.far.allow_solids(&self.layout)?;
+        if let (Some(air), true) = (Air::of(&mut self.following), self.obstacles.is_some()) {
+            air.far.allow_solids(&self.layout)?;
         }
         Ok(())
     }
@@ -318,11 +319,11 @@ impl<const D: usize> Flow<D> {
         self.velocity.iter_mut().for_each(|f| show(visitor, "velocity", f));
         self.before.iter_mut().for_each(|f| show(visitor, "velocity_before", f));
         show(visitor, "pressure", &mut self.pressure);
-        if let (Some(following), true) = (&mut self.following, self.obstacles.is_some()) {
-            if let Err(error) = following.far.allow_solids(&self.layout) {
+        if let (Some(air), true) = (Air::of(&mut self.following), self.obstacles.is_some()) {
+            if let Err(error) = air.far.allow_solids(&self.layout) {
                 self.not_restored = Some(error.into());
             }
-            following.far.induced().into_iter().for_each(|f| show(visitor, "induced_charges", f));
+            air.far.induced().into_iter().for_each(|f| show(visitor, "induced_charges", f));
         }
         for s in &mut self.substances {
             show(visitor, &s.name, &mut s.field);
@@ -331,8 +332,8 @@ impl<const D: usize> Flow<D> {
             texture.visit_state(visitor);
         }
         self.books.visit_state(visitor, self.substances.len());
-        if let Some(following) = &mut self.following {
-            following.far.forget_step();
+        if let Some(air) = Air::of(&mut self.following) {
+            air.far.forget_step();
         }
         // How fast things are limits the next step.
         self.fastest = fastest(&self.velocity, &self.grid);

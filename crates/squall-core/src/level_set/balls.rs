@@ -14,8 +14,8 @@ pub fn outside_by<const D: usize>(h: Real) -> Real {
     (BALL * 0.5 * (D as Real).sqrt() - 0.22) * h
 }
 
-/// How far distances are known, in cells.
-const FAR: Real = 2.0;
+/// How far distances are known, in cells; further away they are that.
+pub const FAR: Real = 2.0;
 
 /// Leaves in `phi` the distance to the balls around particles, in metres, exact up to a cell from the surface. Deep inside
 /// it is negative and no more.

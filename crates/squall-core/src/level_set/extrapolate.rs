@@ -39,6 +39,12 @@ impl<const D: usize> Extrapolation<D> {
         })
     }
 
+    /// Goes over to another layout.
+    pub fn reset_on(&mut self, layout: &Layout<D>) -> Result<(), OutOfMemory> {
+        let Self { known, change, changed, next: [next, next_known], .. } = self;
+        [known, change, changed, next, next_known].into_iter().try_for_each(|field| field.reset_on(layout))
+    }
+
     /// Continues `u` from the faces of liquid cells (`phi < 0`) that are open (more than a sliver) by so many layers; it is zero further away. Needs the ghosts of
     /// `phi`, leaves those of `u` filled.
     ///

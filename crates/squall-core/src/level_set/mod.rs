@@ -10,7 +10,7 @@ mod balls;
 mod extrapolate;
 mod redistance;
 
-pub use balls::{BALL, around_particles, outside_by};
+pub use balls::{BALL, FAR, around_particles, outside_by};
 pub use extrapolate::Extrapolation;
 pub use redistance::{BAND, redistance_inside};
 

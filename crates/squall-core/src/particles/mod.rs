@@ -10,8 +10,10 @@
 //! | `transfer` | momentum from particles to faces and back (APIC), and moving them |
 //! | `patch` | values around one tile, to be sampled |
 //! | `faces` | velocities around one tile, as particles read them |
+//! | `follow` | going over to other tiles |
 
 mod faces;
+mod follow;
 mod patch;
 mod seed;
 mod transfer;
@@ -205,9 +207,9 @@ fn sums<const D: usize>(tiles: &[Vec<Particle<D>>]) -> (f64, [f64; D]) {
 }
 
 /// The way from a tile to the one where a place is, and the place as seen from there. The code has a digit for each axis: 0 for those
-/// that go down, 1 for those that stay, 2 for those that go up.
+/// that go down, 1 for those that stay, 2 for those that go up; `None` behind a side.
 fn step<const D: usize>(layout: &Layout<D>, tile: &Tile<D>, periodic: [bool; D], place: &mut [Real; D]) -> Option<u8> {
-    let mut code = 0;
+    let (mut code, from) = (0, *place);
     for a in (0..D).rev() {
         let up = place[a] >= tile.cells[a] as Real;
         let digit = if place[a] < 0.0 { 0 } else { 1 + u8::from(up) };
@@ -222,7 +224,26 @@ fn step<const D: usize>(layout: &Layout<D>, tile: &Tile<D>, periodic: [bool; D],
             return None;
         }
     }
-    Some(code)
+    let first = beside(tile, code);
+    if layout.as_tiles().is_none() || layout.tile_of(first).is_some() {
+        return Some(code);
+    }
+    if (0..D).any(|a| first[a] < layout.begin(a) || first[a] >= layout.end(a)) {
+        return None;
+    }
+    // Tiles are made further away than particles go; what is faster than anybody knew waits for them.
+    *place = std::array::from_fn(|a| from[a].clamp(0.0, (tile.cells[a] as Real).next_down()));
+    Some(3u8.pow(D as u32) / 2)
+}
+
+/// The first cell of the tile on the way that a code says; not at the ends of a box.
+fn beside<const D: usize>(tile: &Tile<D>, code: u8) -> [isize; D] {
+    let mut rest = code;
+    std::array::from_fn(|a| {
+        let step = isize::from(rest % 3) - 1;
+        rest /= 3;
+        tile.first[a] + step * tile_width::<D>() as isize
+    })
 }
 
 /// The tile that particles with this code come from to tile `number`.

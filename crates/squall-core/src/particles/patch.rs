@@ -2,7 +2,7 @@
 
 use crate::Real;
 use crate::field::Field;
-use crate::layout::HALO;
+use crate::layout::{HALO, Tiles, tile_width};
 use crate::tiles::Tile;
 
 /// A copy of a tile's values and of some cells around it. Its memory is kept from tile to tile.
@@ -37,15 +37,14 @@ impl<const D: usize> Patch<D> {
             stride *= self.sizes[a];
         }
         self.values.resize(stride, 0.0);
+        if let Some(tiles) = layout.as_tiles() {
+            return self.copy_from_tiles(field, tiles, tile, margin);
+        }
         let place = |a: usize, i: usize| {
             let index = tile.first[a] + i as isize - margin as isize;
-            if layout.as_tiles().is_some() {
-                return index;
-            }
             let n = layout.cells()[a] as isize;
             if periodic[a] { index.rem_euclid(n) } else { index.clamp(-(HALO as isize), n + HALO as isize - 1) }
         };
-        let whole_row = layout.as_tiles().is_none();
         // The part of a row that lies in the box, ghosts included.
         let (first, n) = (tile.first[0] - margin as isize, layout.cells()[0] as isize);
         let inside = (-first).max(0) as usize..((n - first).max(0) as usize).min(self.sizes[0]);
@@ -54,13 +53,6 @@ impl<const D: usize> Patch<D> {
             for a in 1..D {
                 index[a] = place(a, rest % self.sizes[a]);
                 rest /= self.sizes[a];
-            }
-            if !whole_row {
-                for (x, out) in out.iter_mut().enumerate() {
-                    index[0] = place(0, x);
-                    *out = field.get_signed(index);
-                }
-                continue;
             }
             let start = layout.offset(index) as isize;
             let from = (start + first + inside.start as isize) as usize;
@@ -74,6 +66,36 @@ impl<const D: usize> Patch<D> {
     /// All values, x fastest.
     pub fn values(&self) -> &[Real] {
         &self.values
+    }
+
+    /// The same from tiles: every row is made of three, those of the tile and of its neighbours along x.
+    fn copy_from_tiles(&mut self, field: &Field<D>, tiles: &Tiles<D>, tile: &Tile<D>, margin: usize) {
+        let (layout, n) = (field.layout(), tile_width::<D>());
+        assert!(margin <= n, "no further than the tiles beside");
+        let around = tiles.around(tile.number as u32 + 1);
+        // Where there is something to see: behind sides that is no more than the ghosts.
+        let seen: [[isize; 2]; D] = std::array::from_fn(|a| {
+            let [begin, end] = [layout.begin(a), layout.end(a)].map(|i| i.saturating_sub(tile.first[a]));
+            [begin.saturating_sub(HALO as isize), end.saturating_add(HALO as isize - 1)]
+        });
+        for (r, out) in self.values.chunks_exact_mut(self.sizes[0]).enumerate() {
+            let (mut local, mut beside, mut rest) = ([0; D], 0, r);
+            for a in 1..D {
+                let i = ((rest % self.sizes[a]) as isize - margin as isize).clamp(seen[a][0], seen[a][1]);
+                rest /= self.sizes[a];
+                local[a] = i.rem_euclid(n as isize);
+                beside += (i.div_euclid(n as isize) + 1) as usize * 3usize.pow(a as u32);
+            }
+            let row = |x: usize| &field.data[layout.in_slot(around[beside + x], local)..][..n];
+            out[..margin].copy_from_slice(&row(0)[n - margin..]);
+            out[margin..margin + n].copy_from_slice(row(1));
+            out[margin + n..].copy_from_slice(&row(2)[..margin]);
+            let [low, high] =
+                seen[0].map(|i| i.saturating_add(margin as isize).clamp(0, out.len() as isize - 1) as usize);
+            let (first, last) = (out[low], out[high]);
+            out[..low].fill(first);
+            out[high + 1..].fill(last);
+        }
     }
 
     /// The corner below a place, in cells from the tile's lower corner, and the way from it along each axis.

@@ -77,17 +77,19 @@ impl<const D: usize> Particles<D> {
         density: &mut Field<D>,
     ) -> Result<(), OutOfMemory> {
         let isa = Isa::best();
-        let (part, cells) = (1.0 / per_cell as Real, self.layout.cells());
-        let is_box = self.layout.as_tiles().is_none();
+        let (part, layout) = (1.0 / per_cell as Real, &self.layout);
         scatter.add([density], |tile, windows| {
             let particles = self.of_tile(tile.number);
             if particles.is_empty() {
                 return;
             }
-            // From the tile: the centres of the first and of the last cell of the box.
-            let limits = std::array::from_fn(|a| match periodic[a] || !is_box {
+            // From the tile: the centres of the first and of the last cell that a side allows.
+            let limits = std::array::from_fn(|a| match periodic[a] {
                 true => [Real::NEG_INFINITY, Real::INFINITY],
-                false => [-tile.first[a] as Real, (cells[a] as isize - 1 - tile.first[a]) as Real],
+                false => {
+                    let [begin, end] = [layout.begin(a), layout.end(a)];
+                    [begin.saturating_sub(tile.first[a]) as Real, (end - 1).saturating_sub(tile.first[a]) as Real]
+                }
             });
             with_sums(&tile, 0.0, |sums| isa.run(Count { particles, part, limits, sums }), windows);
         })

@@ -49,7 +49,7 @@ pub use viscous::Walls;
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Grid};
-use crate::layout::{Layout, Row};
+use crate::layout::{Layout, Row, tile_width};
 use crate::ops::{above, each};
 use crate::shape::Shape;
 
@@ -88,6 +88,9 @@ pub const BAND: f64 = 4.0;
 /// Cells closer to a surface than this count as near it, see [`Solids::is_near`]. In cells.
 pub const NEAR: f64 = 2.0;
 
+/// No value looks further than this at those beside it, in cells.
+const BESIDE: isize = 2;
+
 /// A face of which less than this is open is closed: the pressure of a cell behind a pinhole is badly determined.
 const PINHOLE: Real = 0.01;
 
@@ -97,6 +100,8 @@ pub struct Solids<const D: usize> {
     boundary: Boundary,
     /// The time of the last update, and what it was made for.
     made: Option<Made<D>>,
+    /// Where tiles came or went since then.
+    anew: Vec<CellBox<D>>,
     /// Signed distance at the lower corners of cells.
     phi: Field<D>,
     distance: Field<D>,
@@ -148,6 +153,7 @@ impl<const D: usize> Solids<D> {
             obstacles,
             boundary,
             made: None,
+            anew: Vec::new(),
             distance: field(At::Center, band)?,
             volume: field(At::Center, 1.0)?,
             open: faces(1.0)?,
@@ -250,9 +256,35 @@ impl<const D: usize> Solids<D> {
         })
     }
 
-    /// Goes over to another set of tiles; the next update finds everything anew.
+    /// Goes over to another set of tiles; the next update finds what is new on them.
     pub fn move_to(&mut self, layout: &Layout<D>, grid: &Grid<D>) -> Result<(), OutOfMemory> {
-        *self = Self::on(layout, grid, std::mem::take(&mut self.obstacles), self.boundary)?;
+        let old = self.phi.layout().clone();
+        let (Some(before), Some(after)) = (old.as_tiles(), layout.as_tiles()) else {
+            *self = Self::on(layout, grid, std::mem::take(&mut self.obstacles), self.boundary)?;
+            return Ok(());
+        };
+        let band = (BAND * cell_size(grid)) as Real;
+        self.phi.move_to(layout, band)?;
+        self.distance.move_to(layout, band)?;
+        self.volume.move_to(layout, 1.0)?;
+        self.open.iter_mut().try_for_each(|open| open.move_to(layout, 1.0))?;
+        self.velocity.iter_mut().try_for_each(|u| u.move_to(layout, 0.0))?;
+        let rows = layout.rows_per_part();
+        let place = |t: usize| before.find(after.coords()[t]).map(|t| t * rows);
+        let places = || (0..after.coords().len()).flat_map(|t| (0..rows).map(move |r| (t, r)));
+        let from = |(t, r): (usize, usize)| place(t).map(|first| first + r);
+        self.near_rows = places().map(|at| from(at).is_some_and(|r| self.near_rows[r])).collect();
+        self.ghosts = places().map(|at| from(at).map_or(Vec::new(), |r| std::mem::take(&mut self.ghosts[r]))).collect();
+        self.border = places().map(|at| from(at).map_or(Vec::new(), |r| std::mem::take(&mut self.border[r]))).collect();
+        // What is beside looks across the border.
+        let width = tile_width::<D>() as isize;
+        let around = |c: &[i32; D]| CellBox {
+            lo: c.map(|c| c as isize * width - BESIDE),
+            hi: c.map(|c| (c as isize + 1) * width + BESIDE),
+        };
+        let come = after.coords().iter().filter(|&&c| before.find(c).is_none());
+        let gone = before.coords().iter().filter(|&&c| after.find(c).is_none());
+        self.anew.extend(come.chain(gone).map(around));
         Ok(())
     }
 }

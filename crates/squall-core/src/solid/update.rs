@@ -97,6 +97,7 @@ impl<const D: usize> Solids<D> {
             obstacles,
             boundary,
             made,
+            anew,
             phi,
             distance,
             volume,
@@ -114,10 +115,11 @@ impl<const D: usize> Solids<D> {
             None => Changed { boxes: [CellBox::EVERYTHING].into_iter().collect() },
             Some(made) => {
                 let moving = made.places.iter().chain(&places).filter(|(_, moves)| *moves);
-                Changed { boxes: moving.map(|(cells, _)| *cells).collect() }
+                Changed { boxes: moving.map(|(cells, _)| *cells).chain(anew.iter().copied()).collect() }
             }
         };
         *made = Some(Made { grid: *grid, t, places });
+        anew.clear();
         if !changed.anything() {
             return changed;
         }

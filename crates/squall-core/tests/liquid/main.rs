@@ -4,6 +4,7 @@ mod moving;
 mod resting;
 mod sources;
 mod surface;
+mod unbounded;
 
 use squall_core::force::Uniform;
 use squall_core::model::Model;

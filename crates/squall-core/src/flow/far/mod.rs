@@ -21,7 +21,7 @@
 
 pub mod tree;
 
-use super::follow::{Edge, each_bit};
+use super::follow::{Air, Edge, each_bit};
 use super::{Flow, vector};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
@@ -118,23 +118,23 @@ impl<const D: usize> Far<D> {
 impl<const D: usize> Flow<D> {
     /// Paths have been traced through `v` (the present velocity if there is none) for `dt` seconds.
     pub(super) fn note_head(&mut self, lent: bool, dt: f64) {
-        let Some(following) = &mut self.following else { return };
+        let Some(air) = Air::of(&mut self.following) else { return };
         let v = if lent { &*self.scratch.lend() } else { &self.velocity };
-        set_head(&mut following.far.head, v, self.options.wind);
-        following.far.traced = dt;
+        set_head(&mut air.far.head, v, self.options.wind);
+        air.far.traced = dt;
     }
 
     /// The pressure has pushed for `dt` seconds.
     pub(super) fn note_push(&mut self, dt: f64) {
-        if let Some(following) = &mut self.following {
-            following.far.pushed += dt;
+        if let Some(air) = Air::of(&mut self.following) {
+            air.far.pushed += dt;
         }
     }
 
     /// Keeps the velocity in the ring.
     pub(super) fn keep_ring(&mut self) {
-        let Some(following) = &mut self.following else { return };
-        let (far, layout) = (&mut following.far, &self.layout);
+        let Some(air) = Air::of(&mut self.following) else { return };
+        let (far, layout) = (&mut air.far, &self.layout);
         for (c, kept) in far.kept.iter_mut().enumerate() {
             let (u, bits) = (&self.velocity[c], &far.ring.faces[c]);
             kept.par_rows(|row, kept| {
@@ -147,8 +147,8 @@ impl<const D: usize> Flow<D> {
 
     /// The velocity in the ring as it was kept; if it was advected, less `dt grad k`.
     pub(super) fn restore_ring(&mut self, advected: bool) {
-        let Some(following) = &mut self.following else { return };
-        let (far, layout) = (&mut following.far, &self.layout);
+        let Some(air) = Air::of(&mut self.following) else { return };
+        let (far, layout) = (&mut air.far, &self.layout);
         let scale = if advected { (far.traced / self.grid.spacing[0]) as Real } else { 0.0 };
         for (c, u) in self.velocity.iter_mut().enumerate() {
             let (kept, head, bits) = (&far.kept[c], &far.head, &far.ring.faces[c]);
@@ -173,8 +173,8 @@ impl<const D: usize> Flow<D> {
     /// vorticity that came there with a new edge would stay and feed the inside forever.
     fn absorb_vorticity(&mut self) {
         let Flow { grid, velocity, obstacles, layout, following, .. } = self;
-        let Some(following) = following else { return };
-        let (ring, curl) = (&following.far.ring, &mut following.far.kept);
+        let Some(air) = Air::of(following) else { return };
+        let (ring, curl) = (&air.far.ring, &mut air.far.kept);
         let solids = obstacles.as_ref().map(|o| &o.solids);
         let h = grid.spacing[0];
         // One field in 2D, for the axis across the plane.
@@ -218,10 +218,10 @@ impl<const D: usize> Flow<D> {
     /// waves and leaves waves of 32 cells as they are but for 1e-4.
     fn smooth_the_edge(&mut self) {
         let Flow { velocity, obstacles, layout, following, .. } = self;
-        let Some(following) = following else { return };
+        let Some(air) = Air::of(following) else { return };
         let solids = obstacles.as_ref().map(|o| &o.solids);
         for (c, u) in velocity.iter_mut().enumerate() {
-            let (before, bits) = (&mut following.far.kept[c], &following.edge.along[c]);
+            let (before, bits) = (&mut air.far.kept[c], &air.edge.along[c]);
             before.copy_all(u);
             let before = &*before;
             u.par_rows(|row, u| {
@@ -243,8 +243,8 @@ impl<const D: usize> Flow<D> {
 
     /// Beyond the outermost cells there is nothing but wind.
     pub(super) fn calm_the_outside(&mut self) {
-        if let Some(following) = &self.following {
-            following.edge.calm(&mut self.velocity, self.options.wind);
+        if let Some(air) = Air::of(&mut self.following) {
+            air.edge.calm(&mut self.velocity, self.options.wind);
         }
     }
 
@@ -254,7 +254,7 @@ impl<const D: usize> Flow<D> {
         let fresh: Vec<[i32; D]> =
             new.as_tiles()?.coords().iter().copied().filter(|&c| old.find(c).is_none()).collect();
         let Flow { grid, velocity, pressure, obstacles, layout, following, .. } = self;
-        let Far { tree, head, ring, .. } = &mut following.as_mut()?.far;
+        let Far { tree, head, ring, .. } = &mut Air::of(following)?.far;
         if fresh.is_empty() {
             return None;
         }
@@ -288,7 +288,7 @@ impl<const D: usize> Flow<D> {
 
     /// Gives tiles that have appeared their velocity and pressure.
     pub(super) fn fill_fresh_tiles(&mut self, outside: &Outside<D>) {
-        let Some(following) = &mut self.following else { return };
+        let Some(air) = Air::of(&mut self.following) else { return };
         let n = tile_width::<D>();
         let inv_h = 1.0 / self.grid.spacing[0];
         let all: Vec<[usize; D]> = places(n + 1).collect();
@@ -305,11 +305,11 @@ impl<const D: usize> Flow<D> {
             }
         }
         for u in [&mut self.velocity, &mut self.before] {
-            following.edge.calm(u, self.options.wind);
+            air.edge.calm(u, self.options.wind);
             u.iter_mut().for_each(|u| u.set_end_faces());
             u.iter_mut().for_each(|u| u.fill_halo());
         }
-        let head = &mut following.far.head;
+        let head = &mut air.far.head;
         set_head(head, &self.velocity, self.options.wind);
         for (t, coords) in outside.fresh.iter().enumerate() {
             for i in places::<D>(n) {

@@ -13,6 +13,7 @@
 //! is missing, so that the volume stays what it was. It moves particles and gives them no momentum: with it in the flow a falling drop lost
 //! a hundredth of its speed in a third of a second.
 
+mod follow;
 mod sources;
 
 use super::{MOST_PARTS, Model, in_parts};
@@ -97,7 +98,7 @@ pub struct Liquid<const D: usize> {
 const BEFORE: f64 = -1.0;
 
 impl<const D: usize> Liquid<D> {
-    /// A box without any liquid. Cells must be cubes.
+    /// A box without any liquid, or tiles that will be where it is. Cells must be cubes.
     pub fn new(grid: Grid<D>, options: Options<D>) -> Result<Self, OutOfMemory> {
         assert!(grid.spacing.iter().all(|h| (h / grid.spacing[0] - 1.0).abs() < 1e-6), "cells are cubes");
         let mut flow = Flow::new(grid, options)?;
@@ -113,7 +114,7 @@ impl<const D: usize> Liquid<D> {
             poured_until: BEFORE,
             blend: Blend::Apic,
             keeps_volume: true,
-            phi: center(1.0)?,
+            phi: center(level_set::FAR * grid.spacing[0] as Real)?,
             state: Field::on(&layout, At::Center, grid.flat_ends(0.0))?,
             density: center(0.0)?,
             appearing: center(0.0)?,
@@ -147,10 +148,12 @@ impl<const D: usize> Liquid<D> {
         }
         let cfl = self.flow.begin(dt)?;
         let t = self.flow.time();
+        self.make_room(cfl)?;
         let before = [self.particles.len() as u64, self.lost, self.drained];
         self.flow.move_obstacles(t + dt);
         self.advance(dt, cfl); //                   u -= dt/2 grad p, x += dt v on particles, where v = u + dt/2 du/dt
-        self.pour(t + dt); //                       more of it appears, or vanishes
+        self.pour(t + dt)?; //                      more of it appears, or vanishes
+        self.follow(cfl)?; //                       tiles go where it is
         self.find_surface(t + dt)?; //                  phi from particles
         self.gather_momentum()?; //                 u from particles
         self.flow.push(t, dt); //                   u += dt f
@@ -210,12 +213,11 @@ impl<const D: usize> Liquid<D> {
         });
         let keep_within = |tile: &Tile<D>, p: &mut Particle<D>| {
             for a in 0..D {
-                let first = tile.first[a] as Real;
                 if walls[a][0] {
-                    p.place[a] = p.place[a].max(APART - first);
+                    p.place[a] = p.place[a].max(APART - tile.first[a] as Real);
                 }
                 if walls[a][1] {
-                    p.place[a] = p.place[a].min(grid.cells[a] as Real - APART - first);
+                    p.place[a] = p.place[a].min((grid.cells[a] as isize - tile.first[a]) as Real - APART);
                 }
             }
         };
@@ -371,7 +373,7 @@ impl<const D: usize> Liquid<D> {
         let surface = FreeSurface { phi: &self.phi, state: &self.state };
         let done = self.flow.project_liquid(surface);
         let timer = self.flow.timings.start();
-        let layers = (cfl.ceil() as usize + 2).clamp(3, 12);
+        let layers = layers(cfl);
         let Flow { velocity, before, pressure, obstacles, grid, .. } = &mut self.flow;
         let open = obstacles.as_ref().map(|o| o.solids.open());
         self.extrapolation.apply(velocity, Some((before, pressure)), &self.phi, open, layers);
@@ -421,8 +423,12 @@ impl<const D: usize> Liquid<D> {
             return Ok(());
         }
         self.flow.start()?;
-        self.pour(self.flow.time());
-        self.find_surface(self.flow.time())?;
+        self.pour(self.flow.time())?;
+        match self.follow(1.0) {
+            Err(StepError::OutOfMemory(error)) => return Err(error),
+            // Too far away: the first step says so.
+            _ => self.find_surface(self.flow.time())?,
+        }
         self.gather_momentum()?;
         let done = self.project(1.0);
         self.flow.max_speed = done.max_speed;
@@ -465,6 +471,11 @@ impl<const D: usize> Model<D> for Liquid<D> {
     }
 
     fn visit_own_state(&mut self, visitor: &mut dyn StateVisitor) {
+        // The flow may have been restored to other tiles.
+        if let Err(error) = self.go_along() {
+            self.flow.not_restored = Some(error.into());
+            return;
+        }
         visitor.integer("lost_particles", &mut self.lost);
         visitor.integer("drained_particles", &mut self.drained);
         visitor.real("poured_until", &mut self.poured_until);
@@ -510,6 +521,11 @@ impl<const D: usize> Model<D> for Liquid<D> {
 }
 
 super::simulation!(Liquid as Simulation);
+
+/// By how many layers of faces velocities go on beyond the surface, for steps of so many cells.
+fn layers(cfl: f64) -> usize {
+    (cfl.ceil() as usize + 2).clamp(3, 12)
+}
 
 /// Fields of zeros like others.
 fn like<const D: usize>(fields: &VectorField<D>) -> Result<VectorField<D>, OutOfMemory> {

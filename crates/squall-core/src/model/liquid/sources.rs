@@ -2,6 +2,7 @@
 
 use super::{Liquid, PER_AXIS};
 use crate::Real;
+use crate::field::OutOfMemory;
 use crate::grid::Grid;
 use crate::level_set;
 use crate::particles::jitter;
@@ -73,6 +74,16 @@ pub enum Opening<const D: usize> {
     Rectangle([f64; 2], [f64; D]),
 }
 
+impl<const D: usize> Opening<D> {
+    /// How far it reaches from its middle.
+    fn reach(&self) -> f64 {
+        match *self {
+            Opening::Disc(r) => r,
+            Opening::Rectangle([a, b], _) => a.hypot(b),
+        }
+    }
+}
+
 /// A flat opening that liquid comes out of. What comes out does not depend on the length of steps.
 pub struct Spout<const D: usize> {
     /// The middle of the opening, in metres.
@@ -120,6 +131,27 @@ impl<const D: usize> Spout<D> {
             (from, to) = if self.length_until(middle) < wanted { (middle, to) } else { (from, middle) };
         }
         to
+    }
+
+    /// A box around all that comes out between two times; `None` if that is nothing.
+    fn reached(&self, from: f64, to: f64) -> Option<([f64; D], [f64; D])> {
+        let way = self.length_until(to) - self.length_until(from);
+        if way <= 0.0 {
+            return None;
+        }
+        let [first, last] = [from.max(0.0), to].map(|t| self.place(self.center, t));
+        // As far again as it has moved: it gives its own motion to what comes out.
+        let moved = length(sub(last, first));
+        let reach = self.size() * self.opening.reach() + 2.0 * (way + moved);
+        Some((
+            std::array::from_fn(|a| first[a].min(last[a]) - reach),
+            std::array::from_fn(|a| first[a].max(last[a]) + reach),
+        ))
+    }
+
+    /// How many times as large as it was built.
+    fn size(&self) -> f64 {
+        self.motions.iter().map(|motion| motion.scale).product()
     }
 
     /// Where a point of it is at a time.
@@ -247,7 +279,7 @@ impl<const D: usize> Nozzle<D> {
 impl<const D: usize> Shape<D> for Nozzle<D> {
     fn distance(&self, x: [f64; D], t: f64) -> f64 {
         let (along, [u, v]) = self.local(x, t);
-        let size: f64 = self.spout.motions.iter().map(|motion| motion.scale).product();
+        let size = self.spout.size();
         let ends = (along + 0.5 * self.depth).abs() - 0.5 * self.depth;
         let mut q = [ends, 0.0, f64::NEG_INFINITY];
         match self.spout.opening {
@@ -275,13 +307,8 @@ impl<const D: usize> Shape<D> for Nozzle<D> {
     }
 
     fn bounds(&self, t: f64) -> Option<([f64; D], [f64; D])> {
-        let reach = match self.spout.opening {
-            Opening::Disc(r) => r,
-            Opening::Rectangle([a, b], _) => a.hypot(b),
-        };
         let middle = self.spout.place(self.spout.center, t);
-        let size: f64 = self.spout.motions.iter().map(|motion| motion.scale).product();
-        let reach = size * (reach + self.depth);
+        let reach = self.spout.size() * (self.spout.opening.reach() + self.depth);
         Some((middle.map(|x| x - reach), middle.map(|x| x + reach)))
     }
 
@@ -292,8 +319,9 @@ impl<const D: usize> Shape<D> for Nozzle<D> {
 
 impl<const D: usize> Liquid<D> {
     /// Lets everything appear whose time has come since the last call.
-    pub(super) fn pour(&mut self, time: f64) {
+    pub(super) fn pour(&mut self, time: f64) -> Result<(), OutOfMemory> {
         let from = std::mem::replace(&mut self.poured_until, time);
+        self.make_room_to_pour(from, time)?;
         let Self { flow, particles, phi, blobs, spouts, zones, .. } = self;
         let (grid, surface) = (flow.grid, -level_set::outside_by::<D>(flow.grid.spacing[0] as Real));
         let free = |x: [f64; D]| {
@@ -311,7 +339,7 @@ impl<const D: usize> Liquid<D> {
                 let cell = std::array::from_fn(|a| ((x[a] - grid.origin[a]) / grid.spacing[a]).floor() as isize);
                 phi.get_signed(cell) > surface && !due[..n].iter().any(|other| within(other, x))
             };
-            let cells = cells_of(&grid, blobs[i].shape.bounds(t));
+            let cells = filled_cells(&grid, blobs[i].shape.bounds(t));
             let inside = |x| within(&(t, i, k), x) && dry(x) && free(x);
             particles.fill_cells(&grid, cells, PER_AXIS, i as u64 ^ k << 20, inside, |_| blobs[i].velocity);
         }
@@ -328,7 +356,10 @@ impl<const D: usize> Liquid<D> {
             zone.shape.prepare(time);
             let shape = &zone.shape;
             let inside = |x: [f64; D]| shape.distance(x, time) < 0.0;
-            let cells = cells_of(&grid, shape.bounds(time));
+            let cells = match zone.fills {
+                true => filled_cells(&grid, shape.bounds(time)),
+                false => cells_of(&grid, shape.bounds(time)),
+            };
             let velocity = |x: [f64; D]| -> [Real; D] {
                 let own = zone.velocity.as_ref().map_or([0.0; D], |velocity| velocity(time));
                 let body = if zone.drags { shape.velocity(x, time) } else { [0.0; D] };
@@ -346,6 +377,27 @@ impl<const D: usize> Liquid<D> {
                 particles.refill(&grid, &cells, PER_AXIS, seed, |x| inside(x) && free(x), velocity);
             }
         }
+        Ok(())
+    }
+
+    /// Makes sure that there are tiles for all that appears between two times.
+    fn make_room_to_pour(&mut self, from: f64, to: f64) -> Result<(), OutOfMemory> {
+        if !self.flow.is_unbounded() {
+            return Ok(());
+        }
+        let grid = self.flow.grid;
+        let blobs = self.blobs.iter().flat_map(|blob| {
+            let bounds = blob.times(from, to).map(|(_, t)| blob.shape.bounds(t));
+            bounds.map(|bounds| filled_cells(&grid, bounds)).collect::<Vec<_>>()
+        });
+        let zones = self.zones.iter_mut().filter(|zone| zone.fills && (zone.on)(to)).map(|zone| {
+            zone.shape.prepare(to);
+            filled_cells(&grid, zone.shape.bounds(to))
+        });
+        let spouts = self.spouts.iter().filter_map(|spout| Some(cells_of(&grid, Some(spout.reached(from, to)?))));
+        let cells: Vec<_> = blobs.chain(zones).chain(spouts).flatten().collect();
+        self.flow.make_room(cells, 0)?;
+        self.go_along()
     }
 
     /// Makes air of what is drained, so that nothing presses there.
@@ -371,9 +423,16 @@ impl<const D: usize> Liquid<D> {
     }
 }
 
+/// [`cells_of`], if something is to be there: on tiles no shape fills more than what is looked at, if it has no end.
+fn filled_cells<const D: usize>(grid: &Grid<D>, bounds: Option<([f64; D], [f64; D])>) -> Option<[Range<isize>; D]> {
+    let framed = || grid.is_unbounded().then(|| grid.cells.map(|n| 0..n as isize));
+    cells_of(grid, bounds.filter(|(low, high)| low.iter().chain(high).all(|x| x.is_finite()))).or_else(framed)
+}
+
 /// The cells of a box and one around it; `None`: all.
 fn cells_of<const D: usize>(grid: &Grid<D>, bounds: Option<([f64; D], [f64; D])>) -> Option<[Range<isize>; D]> {
     let (low, high) = bounds?;
-    let cell = |x: f64, a: usize| ((x - grid.origin[a]) / grid.spacing[a]).floor() as isize;
+    // Far away is far enough.
+    let cell = |x: f64, a: usize| ((x - grid.origin[a]) / grid.spacing[a]).clamp(-1e12, 1e12).floor() as isize;
     Some(std::array::from_fn(|a| cell(low[a], a) - 1..cell(high[a], a) + 2))
 }
