@@ -58,6 +58,21 @@ pub fn from_srgb8(bytes: [u8; 3]) -> Rgb {
     })
 }
 
+/// The colour of a liquid with inks in it: an amount of 1 gives it the colour of the ink, less leaves some of its own. Light passes through one after the
+/// other, so that yellow and blue make green: `base^(1 - sum) * ink^amount * ...`.
+pub fn with_inks(base: Rgb, inks: impl Iterator<Item = (Rgb, f32)> + Clone) -> Rgb {
+    let sum: f32 = inks.clone().map(|(_, amount)| amount.max(0.0)).sum();
+    let scale = 1.0 / sum.max(1.0);
+    // Black would hide what is beside it, however little there is.
+    const DARK: f32 = 0.004;
+    let log = |v: f32| v.max(DARK).ln();
+    let mut logs = base.map(|v| (1.0 - sum).max(0.0) * log(v));
+    for (color, amount) in inks {
+        (0..3).for_each(|c| logs[c] += scale * amount.max(0.0) * log(color[c]));
+    }
+    logs.map(f32::exp)
+}
+
 /// Linear light to sRGB, from 0 to 255.
 pub fn to_srgb(linear: f32) -> f32 {
     Encoder::new().encode(linear)

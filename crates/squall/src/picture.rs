@@ -468,10 +468,14 @@ impl Painter {
         // What moves as fast as if it had fallen half of the box is white.
         let fast = (9.81 * self.setup.grid.size[1]).sqrt().max(1e-9) as f32;
         let foam: Vec<f32> = scalar(sim, "speed").iter().map(|v| (v / fast - 0.35).max(0.0)).collect();
+        let amounts: Vec<(Vec<f32>, Rgb)> =
+            self.setup.inks().map(|ink| (scalar(sim, &ink.name), from_srgb8(ink.color))).collect();
+        let inks = amounts.iter().map(|(amount, color)| Ok((self.plane(sim, amount)?, *color)));
+        let inks = inks.collect::<Result<Vec<_>, RenderError>>()?;
         let background = (!self.picture.transparent).then(|| self.background());
         let style = WetStyle { map: self.map.clone(), background, exposure: self.now.exposure as f32 };
         let distance = Plane::new(&distance, cells, spacing)?.wrapping(self.wraps);
-        draw_wet(&distance, &self.plane(sim, &depth)?, &self.plane(sim, &foam)?, self.width, &style)
+        draw_wet(&distance, &self.plane(sim, &depth)?, &self.plane(sim, &foam)?, &inks, self.width, &style)
     }
 
     /// What is painted on the fluid.

@@ -5,7 +5,8 @@ use squall_core::volume::BLOCK;
 use squall_core::{Particles, Shape, Simulation, Volume};
 
 use crate::build::{BuildError, shape};
-use crate::setup::{Axis, Setup, Side};
+use crate::setup::{Axis, Setup, Side, Substance};
+use squall_render::color::{from_srgb8, with_inks};
 
 /// Particles, and the distance to the surface around them.
 #[derive(Clone, Debug)]
@@ -127,6 +128,7 @@ impl Surface {
         mesh.velocities = (0..mesh.positions.len()).map(|v| std::array::from_fn(|a| found[a][v])).collect();
         mesh.attributes =
             particles.attributes.iter().map(|(name, _)| name.clone()).zip(found.into_iter().skip(3)).collect();
+        mesh.colors = colors(setup, &mesh.attributes, mesh.positions.len());
         mesh
     }
 
@@ -137,6 +139,18 @@ impl Surface {
             Distance::Full(_) => Outline::default(),
         }
     }
+}
+
+/// The colours that inks give to a liquid; none if there are no inks.
+fn colors(setup: &Setup, attributes: &[(String, Vec<f32>)], count: usize) -> Vec<[f32; 3]> {
+    let amounts = |ink: &Substance| {
+        let (_, amounts) = attributes.iter().find(|(name, _)| *name == ink.name)?;
+        Some((from_srgb8(ink.color), amounts))
+    };
+    let inks: Vec<_> = setup.inks().filter_map(amounts).collect();
+    let Some(film) = setup.film.as_ref().filter(|_| !inks.is_empty()) else { return Vec::new() };
+    let water = from_srgb8(film.render.water.tint);
+    (0..count).map(|v| with_inks(water, inks.iter().map(|(color, amounts)| (*color, amounts[v])))).collect()
 }
 
 fn places<const D: usize>(particles: &Particles) -> Vec<[f32; D]> {

@@ -29,13 +29,17 @@ impl<const D: usize> Particles<D> {
     /// Goes over to another set of tiles. Places are counted from tiles, so that nothing else changes; what is where no tile is any more is gone.
     pub(crate) fn go_to(&mut self, layout: &Layout<D>) {
         let old = std::mem::replace(&mut self.layout, layout.clone());
-        let mut lists = std::mem::take(&mut self.tiles);
-        self.tiles = (0..layout.tile_count())
-            .map(|number| {
-                let before = old.tile_of(layout.tile(number).first);
-                before.map(|n| std::mem::take(&mut lists[n])).unwrap_or_default()
-            })
-            .collect();
-        self.leaving.resize_with(layout.tile_count(), Vec::new);
+        let count = layout.tile_count();
+        let before: Vec<_> = (0..count).map(|number| old.tile_of(layout.tile(number).first)).collect();
+        take_along(&mut self.tiles, &before);
+        take_along(&mut self.carried.tiles, &before);
+        self.leaving.resize_with(count, Vec::new);
+        self.carried.leaving.resize_with(count, Vec::new);
     }
+}
+
+/// The lists of tiles in another order: each has the number that it had `before`, or is new.
+fn take_along<T: Default>(lists: &mut Vec<T>, before: &[Option<usize>]) {
+    let mut old = std::mem::take(lists);
+    lists.extend(before.iter().map(|n| n.map(|n| std::mem::take(&mut old[n])).unwrap_or_default()));
 }

@@ -8,16 +8,19 @@
 //! |---|---|
 //! | `seed` | particles that fill a shape |
 //! | `transfer` | momentum from particles to faces and back (APIC), and moving them |
+//! | `carried` | what particles carry besides: inks, heat |
 //! | `patch` | values around one tile, to be sampled |
 //! | `faces` | velocities around one tile, as particles read them |
 //! | `follow` | going over to other tiles |
 
+mod carried;
 mod faces;
 mod follow;
 mod patch;
 mod seed;
 mod transfer;
 
+pub(crate) use carried::{Found, SPREAD, continue_beyond};
 pub(crate) use patch::Patch;
 pub(crate) use seed::jitter;
 pub use transfer::Blend;
@@ -50,6 +53,8 @@ pub struct Particles<const D: usize> {
     tiles: Vec<Vec<Particle<D>>>,
     /// Those that leave a tile, with the way to the one that they go to; `None` leaves the liquid.
     leaving: Vec<Vec<(Option<u8>, Particle<D>)>>,
+    /// What they carry besides.
+    carried: carried::Carried,
     next_id: u32,
 }
 
@@ -57,11 +62,12 @@ impl<const D: usize> Particles<D> {
     /// None yet, on a layout.
     pub fn new(layout: &Layout<D>) -> Self {
         let count = layout.tile_count();
-        let lists = || (0..count).map(|_| Vec::new()).collect();
+        let numbers = || (0..count).map(|_| Vec::new()).collect();
         Particles {
             layout: layout.clone(),
-            tiles: lists(),
+            tiles: (0..count).map(|_| Vec::new()).collect(),
             leaving: (0..count).map(|_| Vec::new()).collect(),
+            carried: carried::Carried { tiles: numbers(), leaving: numbers(), ..Default::default() },
             next_id: 0,
         }
     }
@@ -92,15 +98,24 @@ impl<const D: usize> Particles<D> {
         self.tiles.par_iter_mut().enumerate().for_each(|(number, list)| f(number, list));
     }
 
-    /// Adds particles to the tiles where they are. Those where no cell is are left out; returns how many were added.
-    pub fn extend(&mut self, new: impl IntoIterator<Item = ([isize; D], [Real; D], [Real; D])>) -> usize {
-        let mut added = 0;
-        for (cell, within, velocity) in new {
+    /// Adds particles at places within cells. `begin(place, carried)` fills in what one carries, and gives its velocity. Those where no cell is
+    /// are left out; returns how many were added.
+    pub fn extend(
+        &mut self,
+        places: impl IntoIterator<Item = ([isize; D], [Real; D])>,
+        mut begin: impl FnMut([isize; D], [Real; D], &mut [Real]) -> [Real; D],
+    ) -> usize {
+        let (mut added, each) = (0, self.carried.each);
+        for (cell, within) in places {
             let Some(number) = self.layout.tile_of(cell) else { continue };
             let first = self.layout.tile(number).first;
             let place = std::array::from_fn(|a| (cell[a] - first[a]) as Real + within[a]);
             let id = self.next_id;
             self.next_id = self.next_id.wrapping_add(1);
+            let numbers = &mut self.carried.tiles[number];
+            let old = numbers.len();
+            numbers.resize(old + each, 0.0);
+            let velocity = begin(cell, within, &mut numbers[old..]);
             self.tiles[number].push(Particle { place, velocity, slope: [[0.0; D]; D], id });
             added += 1;
         }
@@ -110,10 +125,13 @@ impl<const D: usize> Particles<D> {
     /// Gives particles that have moved to the tiles where they now are: at most one tile away. Those where no cell is leave the
     /// liquid; returns how many did. `periodic` axes come back at the other end.
     pub fn settle(&mut self, periodic: [bool; D]) -> usize {
-        let layout = &self.layout;
-        let moved = |number: usize, list: &mut Vec<Particle<D>>, leaving: &mut Vec<(Option<u8>, Particle<D>)>| {
+        let (layout, each) = (&self.layout, self.carried.each);
+        let numbers = self.carried.tiles.par_iter_mut().zip(self.carried.leaving.par_iter_mut());
+        let lists = self.tiles.par_iter_mut().zip(self.leaving.par_iter_mut());
+        lists.zip(numbers).enumerate().for_each(|(number, ((list, leaving), (carried, taken)))| {
             let tile = layout.tile(number);
             leaving.clear();
+            taken.clear();
             let mut i = 0;
             while i < list.len() {
                 let place = list[i].place;
@@ -124,21 +142,21 @@ impl<const D: usize> Particles<D> {
                 // The last one takes its place: an order like any other, as long as it is always the same.
                 let mut p = list.swap_remove(i);
                 leaving.push((step(layout, &tile, periodic, &mut p.place), p));
-            }
-        };
-        self.tiles
-            .par_iter_mut()
-            .zip(self.leaving.par_iter_mut())
-            .enumerate()
-            .for_each(|(number, (list, leaving))| moved(number, list, leaving));
-        let leaving = &self.leaving;
-        self.tiles.par_iter_mut().enumerate().for_each(|(number, list)| {
-            for code in 0..3u8.pow(D as u32) {
-                let Some(from) = source(layout, number, code, periodic) else { continue };
-                let here = leaving[from].iter().filter(|(way, _)| *way == Some(code));
-                list.extend(here.map(|(_, p)| *p));
+                carried::swap_remove(carried, i, each, taken);
             }
         });
+        let (leaving, taken) = (&self.leaving, &self.carried.leaving);
+        self.tiles.par_iter_mut().zip(self.carried.tiles.par_iter_mut()).enumerate().for_each(
+            |(number, (list, carried))| {
+                for code in 0..3u8.pow(D as u32) {
+                    let Some(from) = source(layout, number, code, periodic) else { continue };
+                    for (i, (_, p)) in leaving[from].iter().enumerate().filter(|(_, (way, _))| *way == Some(code)) {
+                        list.push(*p);
+                        carried.extend_from_slice(&taken[from][i * each..][..each]);
+                    }
+                }
+            },
+        );
         self.leaving.iter().flatten().filter(|(way, _)| way.is_none()).count()
     }
 
@@ -184,6 +202,9 @@ impl<const D: usize> Particles<D> {
                 }
             }));
             next += count as usize;
+        }
+        if !self.visit_carried(visitor, total) {
+            visitor.refuse("its particles do not carry what they should");
         }
     }
 }

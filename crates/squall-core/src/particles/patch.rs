@@ -119,6 +119,12 @@ impl<const D: usize> Patch<D> {
         [two[0], two[1]]
     }
 
+    /// The value at a place, by linear interpolation.
+    #[inline(always)]
+    pub fn value(&self, place: [Real; D]) -> Real {
+        self.value_and_slope(place).0
+    }
+
     /// The value at a place, and how it changes along each axis over a cell.
     #[inline(always)]
     pub fn value_and_slope(&self, place: [Real; D]) -> (Real, [Real; D]) {

@@ -1,6 +1,6 @@
 //! Particles that fill a shape.
 
-use super::Particles;
+use super::{Particle, Particles};
 use crate::Real;
 use crate::grid::Grid;
 use crate::tiles::Tile;
@@ -13,17 +13,17 @@ const JITTER: Real = 0.5;
 pub(crate) type Cells<const D: usize> = Option<[Range<isize>; D]>;
 
 impl<const D: usize> Particles<D> {
-    /// Fills what `inside(position)` says is inside, with so many particles per cell along each axis. They move by `velocity(position)`.
-    /// Places depend on the cell and on `seed` alone. Returns how many there are.
+    /// Fills what `inside(position)` says is inside, with so many particles per cell along each axis. `begin(position, carried)` fills in what each
+    /// carries, and gives its velocity. Places depend on the cell and on `seed` alone. Returns how many there are.
     pub fn fill(
         &mut self,
         grid: &Grid<D>,
         per_axis: usize,
         seed: u64,
         inside: impl Fn([f64; D]) -> bool,
-        velocity: impl Fn([f64; D]) -> [Real; D],
+        begin: impl Fn([f64; D], &mut [Real]) -> [Real; D],
     ) -> usize {
-        self.fill_cells(grid, None, per_axis, seed, inside, velocity)
+        self.fill_cells(grid, None, per_axis, seed, inside, begin)
     }
 
     /// [`Particles::fill`] in some cells.
@@ -34,21 +34,20 @@ impl<const D: usize> Particles<D> {
         per_axis: usize,
         seed: u64,
         inside: impl Fn([f64; D]) -> bool,
-        velocity: impl Fn([f64; D]) -> [Real; D],
+        begin: impl Fn([f64; D], &mut [Real]) -> [Real; D],
     ) -> usize {
         let mut new = Vec::new();
         for tile in self.tiles_in(&cells) {
             for cell in cells_of(&tile).filter(|cell| is_in(&cells, *cell)) {
                 for k in 0..per_axis.pow(D as u32) {
                     let within = lattice_point(cell, k, per_axis, seed);
-                    let x = position(grid, cell, within);
-                    if inside(x) {
-                        new.push((cell, within, velocity(x)));
+                    if inside(position(grid, cell, within)) {
+                        new.push((cell, within));
                     }
                 }
             }
         }
-        self.extend(new)
+        self.extend(new, |cell, within, carried| begin(position(grid, cell, within), carried))
     }
 
     /// Brings the number of particles where `inside` says so to what it should be, if they are too few: new ones come where there are fewest, into
@@ -60,7 +59,7 @@ impl<const D: usize> Particles<D> {
         per_axis: usize,
         seed: u64,
         inside: impl Fn([f64; D]) -> bool,
-        velocity: impl Fn([f64; D]) -> [Real; D],
+        begin: impl Fn([f64; D], &mut [Real]) -> [Real; D],
     ) -> usize {
         let parts = per_axis.pow(D as u32);
         let (mut wanted, mut there) = (0usize, 0usize);
@@ -83,11 +82,10 @@ impl<const D: usize> Particles<D> {
                 let local = number(std::array::from_fn(|a| (cell[a] - tile.first[a]) as usize));
                 for k in 0..parts {
                     let within = lattice_point(cell, k, per_axis, seed);
-                    let x = position(grid, cell, within);
-                    if inside(x) {
+                    if inside(position(grid, cell, within)) {
                         wanted += 1;
                         if !taken[local * parts + k] {
-                            empty.push((counts[local], cell, within, x));
+                            empty.push((counts[local], cell, within));
                         }
                     }
                 }
@@ -95,25 +93,33 @@ impl<const D: usize> Particles<D> {
         }
         empty.sort_by_key(|&(count, ..)| count);
         let missing = wanted.saturating_sub(there);
-        self.extend(empty.into_iter().take(missing).map(|(_, cell, within, x)| (cell, within, velocity(x))))
+        let new = empty.into_iter().take(missing).map(|(_, cell, within)| (cell, within));
+        self.extend(new, |cell, within, carried| begin(position(grid, cell, within), carried))
     }
 
-    /// Adds particles at positions, with velocities; those outside of the grid are left out. Returns how many were added.
-    pub(crate) fn add(&mut self, grid: &Grid<D>, new: Vec<([f64; D], [Real; D])>) -> usize {
-        self.extend(new.into_iter().map(|(x, velocity)| {
-            let cells: [f64; D] = std::array::from_fn(|a| (x[a] - grid.origin[a]) / grid.spacing[a]);
-            let cell = cells.map(|x| x.floor() as isize);
-            // A rounding below the upper side must not become the next cell.
-            let within = std::array::from_fn(|a| ((cells[a] - cell[a] as f64) as Real).min((1.0 as Real).next_down()));
-            (cell, within, velocity)
-        }))
+    /// Adds a particle at a position, unless that is outside of the grid. `begin(carried)` fills in what it carries, and gives its velocity.
+    pub(crate) fn add(&mut self, grid: &Grid<D>, x: [f64; D], begin: impl Fn(&mut [Real]) -> [Real; D]) {
+        let cells: [f64; D] = std::array::from_fn(|a| (x[a] - grid.origin[a]) / grid.spacing[a]);
+        let cell = cells.map(|x| x.floor() as isize);
+        // A rounding below the upper side must not become the next cell.
+        let within = std::array::from_fn(|a| ((cells[a] - cell[a] as f64) as Real).min((1.0 as Real).next_down()));
+        self.extend([(cell, within)], |_, _, carried| begin(carried));
     }
 
-    /// Removes those inside; returns how many.
-    pub(crate) fn remove(&mut self, grid: &Grid<D>, cells: &Cells<D>, inside: impl Fn([f64; D]) -> bool) -> usize {
+    /// Removes those inside; returns how many. `removed` sees what they carried.
+    pub(crate) fn remove(
+        &mut self,
+        grid: &Grid<D>,
+        cells: &Cells<D>,
+        inside: impl Fn([f64; D]) -> bool,
+        mut removed: impl FnMut(&[Real]),
+    ) -> usize {
         let before = self.len();
         for tile in self.tiles_in(cells) {
-            self.tiles[tile.number].retain(|p| !inside(position(grid, tile.first, p.place)));
+            let stays = |p: &Particle<D>| !inside(position(grid, tile.first, p.place));
+            let list = &self.tiles[tile.number];
+            self.carried.retain(tile.number, |i| stays(&list[i]), &mut removed);
+            self.tiles[tile.number].retain(stays);
         }
         before - self.len()
     }
@@ -133,6 +139,21 @@ impl<const D: usize> Particles<D> {
                     (p.velocity, p.slope) = (velocity(x), [[0.0; D]; D]);
                 }
             }
+        }
+    }
+
+    /// Changes what those inside carry.
+    pub(crate) fn change_carried(
+        &mut self,
+        grid: &Grid<D>,
+        cells: &Cells<D>,
+        inside: impl Fn([f64; D]) -> bool,
+        change: impl Fn(&mut [Real]),
+    ) {
+        for tile in self.tiles_in(cells) {
+            let numbers = self.carried.tiles[tile.number].chunks_exact_mut(self.carried.each.max(1));
+            let inside = |p: &Particle<D>| inside(position(grid, tile.first, p.place));
+            self.tiles[tile.number].iter().zip(numbers).filter(|(p, _)| inside(p)).for_each(|(_, n)| change(n));
         }
     }
 

@@ -11,6 +11,7 @@
 //!
 //! FLIP (Brackbill & Ruppel 1986; Zhu & Bridson 2005) gives particles the change of the grid's velocity instead: `u_p += sum_f w (u_f - before)`.
 
+use super::carried::limits;
 use super::faces::{Faces, below, four};
 use super::{Particle, Particles};
 use crate::Real;
@@ -83,14 +84,7 @@ impl<const D: usize> Particles<D> {
             if particles.is_empty() {
                 return;
             }
-            // From the tile: the centres of the first and of the last cell that a side allows.
-            let limits = std::array::from_fn(|a| match periodic[a] {
-                true => [Real::NEG_INFINITY, Real::INFINITY],
-                false => {
-                    let [begin, end] = [layout.begin(a), layout.end(a)];
-                    [begin.saturating_sub(tile.first[a]) as Real, (end - 1).saturating_sub(tile.first[a]) as Real]
-                }
-            });
+            let limits = limits(layout, &tile, periodic);
             with_sums(&tile, 0.0, |sums| isa.run(Count { particles, part, limits, sums }), windows);
         })
     }
@@ -288,7 +282,7 @@ impl<const D: usize> Kernel for Count<'_, '_, D> {
         let Count { particles, part, limits, sums } = self;
         let (low, high) = (four(limits.map(|l| l[0])), four(limits.map(|l| l[1])));
         for p in particles {
-            let x = (four(p.place) - f32x4::splat(0.5)).fast_max(low).fast_min(high);
+            let x = four(p.place).fast_max(low).fast_min(high) - f32x4::splat(0.5);
             let (at, way) = sums.corner(x);
             for r in 0..1usize << (D - 1) {
                 let (on, w) = across(r, sums.stride, way);

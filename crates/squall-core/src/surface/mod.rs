@@ -31,6 +31,8 @@ pub struct SurfaceMesh {
     pub normals: Vec<[f32; 3]>,
     /// In metres per second.
     pub velocities: Vec<[f32; 3]>,
+    /// Red, green and blue of the liquid, from 0 to 1 in linear light.
+    pub colors: Vec<[f32; 3]>,
     /// Whatever else is known of each vertex, by name.
     pub attributes: Vec<(String, Vec<f32>)>,
 }

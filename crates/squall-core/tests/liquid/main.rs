@@ -1,5 +1,6 @@
 //! Facts about liquids.
 
+mod carried;
 mod moving;
 mod resting;
 mod sources;

@@ -85,13 +85,11 @@ fn a_turning_spout_throws_to_all_sides() {
 fn a_zone_that_is_kept_full_pours_as_fast_as_it_is_told() {
     let mut liquid = weightless([64, 32], [2.0, 1.0]);
     liquid.zones.push(Zone {
-        shape: Box::new(Cuboid::between([0.1, 0.4], [0.3, 0.6])),
         fills: true,
-        drains: false,
         velocity: Some(Box::new(|_| [1.0, 0.0])),
-        drags: false,
         on: Box::new(|t| t < 0.8),
         speed: 1.0,
+        ..Zone::at(Box::new(Cuboid::between([0.1, 0.4], [0.3, 0.6])))
     });
     run(&mut liquid, 0.8, 1.0, |_, _| ());
     let volume = liquid.volumes()[0];
@@ -105,15 +103,7 @@ fn a_zone_that_is_kept_full_pours_as_fast_as_it_is_told() {
 fn a_drain_empties_a_pool_and_the_ledger_says_so() {
     let mut liquid = tank([32, 32], [1.0; 2]);
     liquid.blobs.push(Blob::at(0.0, Box::new(Cuboid::between([0.0, 0.0], [1.0, 0.4])), [0.0; 2]));
-    liquid.zones.push(Zone {
-        shape: Box::new(Cuboid::between([0.4, -0.1], [0.6, 0.05])),
-        fills: false,
-        drains: true,
-        velocity: None,
-        drags: false,
-        on: Box::new(|_| true),
-        speed: 0.0,
-    });
+    liquid.zones.push(Zone { drains: true, ..Zone::at(Box::new(Cuboid::between([0.4, -0.1], [0.6, 0.05]))) });
     let (mut drained, mut unexplained) = (0.0, 0.0f64);
     liquid.start().unwrap();
     let start = liquid.volumes()[0];
@@ -148,13 +138,9 @@ fn a_pump_turns_a_pool() {
     let mut liquid = tank([32, 32], [1.0; 2]);
     liquid.blobs.push(Blob::at(0.0, Box::new(Cuboid::between([0.0, 0.0], [1.0, 0.5])), [0.0; 2]));
     liquid.zones.push(Zone {
-        shape: Box::new(Cuboid::between([0.4, 0.05], [0.6, 0.15])),
-        fills: false,
-        drains: false,
         velocity: Some(Box::new(|_| [0.8, 0.0])),
-        drags: false,
-        on: Box::new(|_| true),
         speed: 0.8,
+        ..Zone::at(Box::new(Cuboid::between([0.4, 0.05], [0.6, 0.15])))
     });
     liquid.start().unwrap();
     let before = liquid.particles.len();

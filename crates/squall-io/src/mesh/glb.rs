@@ -115,7 +115,7 @@ impl List<'_> {
     }
 }
 
-/// Writes a surface as binary glTF 2.0: places, normals, `_VELOCITY` and each attribute as `_NAME`. In metres, y up.
+/// Writes a surface as binary glTF 2.0: places, normals, colours, `_VELOCITY` and each attribute as `_NAME`. In metres, y up.
 ///
 /// Without triangles there is a scene with nothing in it, because lists in glTF cannot be empty.
 ///
@@ -167,7 +167,12 @@ fn lists(mesh: &SurfaceMesh) -> Vec<(String, List<'_>)> {
     });
     let names = names(wanted, &["velocity"]);
     let named = |name: &str, list| (name.to_owned(), list);
-    let vectors = [("POSITION", &mesh.positions), ("NORMAL", &mesh.normals), ("_VELOCITY", &mesh.velocities)];
+    let vectors = [
+        ("POSITION", &mesh.positions),
+        ("NORMAL", &mesh.normals),
+        ("COLOR_0", &mesh.colors),
+        ("_VELOCITY", &mesh.velocities),
+    ];
     let known = vectors.into_iter().filter(|(_, v)| !v.is_empty()).map(|(name, v)| named(name, List::Vectors(v)));
     let attributes = names
         .iter()

@@ -1,7 +1,9 @@
 //! PLY files as Squall writes them, with everything that is in them: binary, little endian, numbers of four bytes, triangles.
 
 use super::build::{Fault, quote};
-use super::ply::{Header, Kind, Numbers, header};
+use super::ply::{Header, Kind, Numbers, Property, header};
+use super::ply_write::COLORS;
+use super::surface::from_srgb;
 use super::{MeshFileError, read_limited};
 use squall_core::surface::SurfaceMesh;
 use std::path::Path;
@@ -17,6 +19,8 @@ pub(super) struct Table {
     pub comments: Vec<String>,
     pub floats: Vec<(String, Vec<f32>)>,
     pub whole: Vec<(String, Vec<u32>)>,
+    /// Bytes of sRGB.
+    pub colors: Vec<[u8; 3]>,
     pub triangles: Vec<[u32; 3]>,
 }
 
@@ -37,7 +41,7 @@ impl Table {
     }
 }
 
-/// Reads a surface as [`write_surface_ply`](super::write_surface_ply) writes it, with normals, velocities and attributes. It
+/// Reads a surface as [`write_surface_ply`](super::write_surface_ply) writes it, with normals, velocities, colours and attributes. It
 /// may be empty.
 pub fn read_surface_ply(path: impl AsRef<Path>) -> Result<SurfaceMesh, MeshFileError> {
     read(path.as_ref(), |mut table| {
@@ -46,6 +50,7 @@ pub fn read_surface_ply(path: impl AsRef<Path>) -> Result<SurfaceMesh, MeshFileE
             positions: table.take_vectors(["x", "y", "z"]).ok_or_else(missing)?,
             normals: table.take_vectors(["nx", "ny", "nz"]).unwrap_or_default(),
             velocities: table.take_vectors(["vx", "vy", "vz"]).unwrap_or_default(),
+            colors: table.colors.iter().map(|color| from_srgb(color.map(|v| f32::from(v) / 255.0))).collect(),
             attributes: table.floats,
             triangles: table.triangles,
         })
@@ -79,12 +84,24 @@ pub(super) fn parse(data: &[u8]) -> Result<Table, Fault> {
         }
         _ => return Err(foreign("it holds other things than vertices and faces")),
     };
-    if let Some(odd) = vertices.properties.iter().find(|p| p.list.is_some() || !matches!(p.kind, Kind::F32 | Kind::U32))
-    {
-        return Err(foreign(&format!("{} is not of the type float or uint", quote(&odd.name))));
+    // Four bytes for each: a number, or a colour.
+    let is_color = |four: &[Property]| {
+        four.iter().zip(COLORS).all(|(p, name)| p.list.is_none() && p.kind == Kind::U8 && p.name == name.as_bytes())
+    };
+    let mut words: Vec<&Property> = Vec::new();
+    let mut rest = &vertices.properties[..];
+    while let [property, behind @ ..] = rest {
+        words.push(property);
+        rest = match rest.split_at_checked(COLORS.len()) {
+            Some((four, behind)) if is_color(four) => behind,
+            _ if property.list.is_some() || !matches!(property.kind, Kind::F32 | Kind::U32) => {
+                return Err(foreign(&format!("{} is not of the type float or uint", quote(&property.name))));
+            }
+            _ => behind,
+        };
     }
     // Before any memory is taken: a lie in the header ends here.
-    let stride = 4 * vertices.properties.len();
+    let stride = 4 * words.len();
     let bytes = |count: usize, each: usize| count.checked_mul(each);
     let size = bytes(vertices.count, stride).zip(bytes(faces, TRIANGLE)).and_then(|(v, f)| v.checked_add(f));
     match size.and_then(|size| size.checked_add(start)) {
@@ -101,10 +118,15 @@ pub(super) fn parse(data: &[u8]) -> Result<Table, Fault> {
 
     let (rows, faces) = data[start..].split_at(vertices.count * stride);
     let comments = comments.iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect();
-    let mut table = Table { comments, floats: Vec::new(), whole: Vec::new(), triangles: Vec::new() };
-    for (p, property) in vertices.properties.iter().enumerate() {
+    let (floats, whole, colors) = (Vec::new(), Vec::new(), Vec::new());
+    let mut table = Table { comments, floats, whole, colors, triangles: Vec::new() };
+    for (p, property) in words.iter().enumerate() {
         let name = String::from_utf8_lossy(&property.name).into_owned();
-        let words = rows.as_chunks::<4>().0.iter().skip(p).step_by(vertices.properties.len());
+        let words = rows.as_chunks::<4>().0.iter().skip(p).step_by(words.len());
+        if property.kind == Kind::U8 {
+            table.colors = words.map(|[r, g, b, _]| [*r, *g, *b]).collect();
+            continue;
+        }
         if property.kind == Kind::U32 {
             table.whole.push((name, words.map(|w| u32::from_le_bytes(*w)).collect()));
             continue;

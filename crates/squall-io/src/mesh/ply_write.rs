@@ -1,6 +1,6 @@
 //! Meshes and tables as binary PLY, little endian.
 
-use super::surface::{check, names};
+use super::surface::{check, names, to_srgb};
 use crate::output::{IoError, OutputFile};
 use squall_core::shape::TriangleMesh;
 use squall_core::surface::SurfaceMesh;
@@ -13,6 +13,9 @@ const CHUNK: usize = 1 << 12;
 /// Names with a meaning of their own, which no attribute may take.
 pub(super) const TAKEN: [&str; 10] = ["x", "y", "z", "nx", "ny", "nz", "vx", "vy", "vz", "id"];
 
+/// The properties of colours: bytes of sRGB, and opacity, which makes them as long as a number.
+pub(super) const COLORS: [&str; 4] = ["red", "green", "blue", "alpha"];
+
 /// Properties of all vertices.
 pub(super) enum Column<'a> {
     Vectors([&'static str; 3], &'a [[f32; 3]]),
@@ -20,6 +23,8 @@ pub(super) enum Column<'a> {
     Doubles([&'static str; 3], &'a [[f64; 3]]),
     Floats(&'a str, &'a [f32]),
     Whole(&'a str, &'a [u32]),
+    /// In linear light.
+    Colors(&'a [[f32; 3]]),
 }
 
 impl Column<'_> {
@@ -34,6 +39,7 @@ impl Column<'_> {
             }
             Self::Floats(name, _) => format!("property float {name}\n"),
             Self::Whole(name, _) => format!("property uint {name}\n"),
+            Self::Colors(_) => COLORS.iter().map(|name| format!("property uchar {name}\n")).collect(),
         }
     }
 
@@ -51,6 +57,10 @@ impl Column<'_> {
             Self::Whole(_, values) => {
                 rows.zip(&values[first..]).for_each(|(row, n)| row.copy_from_slice(&n.to_le_bytes()));
             }
+            Self::Colors(values) => rows.zip(&values[first..]).for_each(|(row, color)| {
+                let [r, g, b] = to_srgb(*color).map(|v| (255.0 * v).round() as u8);
+                row.copy_from_slice(&[r, g, b, 255]);
+            }),
         }
     }
 }
@@ -65,12 +75,14 @@ pub fn write_ply(path: impl AsRef<Path>, mesh: &TriangleMesh) -> Result<(), IoEr
     write_table(path.as_ref(), &[], mesh.vertices.len(), &columns, Some(&mesh.triangles))
 }
 
-/// Writes a surface as binary PLY: `x y z`, then `nx ny nz` and `vx vy vz` where known, then each attribute under its name.
+/// Writes a surface as binary PLY: `x y z`, then `nx ny nz`, `vx vy vz` and `red green blue alpha` (bytes of sRGB) where known, then each
+/// attribute under its name.
 ///
 /// Whatever in a name is neither a letter nor a digit becomes `_`; a name that is taken gets a number.
 pub fn write_surface_ply(path: impl AsRef<Path>, mesh: &SurfaceMesh) -> Result<(), IoError> {
     check(path.as_ref(), mesh)?;
-    let names = names(mesh.attributes.iter().map(|(name, _)| name.as_str()), &TAKEN);
+    let colors: &[&str] = if mesh.colors.is_empty() { &[] } else { &COLORS };
+    let names = names(mesh.attributes.iter().map(|(name, _)| name.as_str()), &[&TAKEN, colors].concat());
     let vectors = [
         Column::Vectors(["x", "y", "z"], &mesh.positions),
         Column::Vectors(["nx", "ny", "nz"], &mesh.normals),
@@ -82,7 +94,8 @@ pub fn write_surface_ply(path: impl AsRef<Path>, mesh: &SurfaceMesh) -> Result<(
         *i == 0 || !matches!(column, Column::Vectors(_, values) if values.is_empty())
     };
     let vectors = vectors.into_iter().enumerate().filter(is_known).map(|(_, column)| column);
-    let columns: Vec<Column<'_>> = vectors.chain(attributes).collect();
+    let colors = (!mesh.colors.is_empty()).then_some(Column::Colors(&mesh.colors));
+    let columns: Vec<Column<'_>> = vectors.chain(colors).chain(attributes).collect();
     write_table(path.as_ref(), &[], mesh.positions.len(), &columns, Some(&mesh.triangles))
 }
 

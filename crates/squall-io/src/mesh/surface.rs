@@ -25,12 +25,17 @@ pub fn z_up(mesh: &mut SurfaceMesh) {
 pub(super) fn check(path: &Path, mesh: &SurfaceMesh) -> Result<(), IoError> {
     let count = mesh.positions.len();
     let refuse = |what: String| Err(IoError::content(path, what));
-    let vectors = [("positions", &mesh.positions), ("normals", &mesh.normals), ("velocities", &mesh.velocities)];
+    let vectors = [
+        ("positions", &mesh.positions),
+        ("normals", &mesh.normals),
+        ("velocities", &mesh.velocities),
+        ("colors", &mesh.colors),
+    ];
     let lists = vectors.map(|(name, values)| (name, values.as_flattened(), 3));
     for (name, values, each) in
         lists.into_iter().chain(mesh.attributes.iter().map(|(name, values)| (name.as_str(), &values[..], 1)))
     {
-        // Normals and velocities may be unknown; an attribute without values has no place in the list.
+        // Normals, velocities and colours may be unknown; an attribute without values has no place in the list.
         if values.len() != each * count && !(values.is_empty() && each == 3) {
             return refuse(format!("{} numbers of \"{name}\" for {count} vertices", values.len()));
         }
@@ -64,6 +69,19 @@ pub(super) fn names<'a>(wanted: impl IntoIterator<Item = &'a str>, taken: &[&str
         names.extend(free);
     }
     names
+}
+
+/// A colour in linear light as sRGB, from 0 to 1.
+pub(super) fn to_srgb(color: [f32; 3]) -> [f32; 3] {
+    color.map(|v| {
+        let v = v.clamp(0.0, 1.0);
+        if v <= 0.003_130_8 { 12.92 * v } else { 1.055 * v.powf(1.0 / 2.4) - 0.055 }
+    })
+}
+
+/// And back.
+pub(super) fn from_srgb(color: [f32; 3]) -> [f32; 3] {
+    color.map(|v| if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) })
 }
 
 /// The lowest and the highest coordinate along each axis; zero if there are no vertices.

@@ -12,6 +12,7 @@ pub fn drop_of_water() -> SurfaceMesh {
         triangles: vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]],
         normals: vec![[-s, -s, s], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]],
         velocities: vec![[0.5, -9.81, 0.0], [1e-20, 2.0, 3.0], [0.0, -0.0, 1.0], [7.0, 8.0, 9.0]],
+        colors: vec![],
         attributes: [("foam", 0.25), ("wet / dry", 2.0), ("x", 3.0), ("2nd", 4.0), ("", 5.0), ("Foam", 6.0)]
             .map(|(name, first)| (name.into(), vec![first, 0.0, 1.0, -1.0]))
             .into(),
@@ -36,6 +37,35 @@ fn a_mesh_comes_back_from_ply_with_its_velocities() {
     let bare = SurfaceMesh { positions: mesh.positions, triangles: mesh.triangles, ..SurfaceMesh::default() };
     write_surface_ply(&path, &bare).unwrap();
     assert_eq!(read_surface_ply(&path).unwrap(), bare);
+}
+
+#[test]
+fn colours_come_back_from_ply_and_are_in_every_format() {
+    let folder = TestFolder::new("surface-colors");
+    let colors = vec![[0.0, 0.25, 1.0], [1.0; 3], [0.0; 3], [0.5, 0.02, 0.9]];
+    let attributes = vec![("red".to_owned(), vec![0.0, 1.0, 2.0, 3.0])];
+    let mesh = SurfaceMesh { colors, attributes, ..drop_of_water() };
+    let [ply, obj, glb, usda] = ["a.ply", "a.obj", "a.glb", "a.usda"].map(|name| folder.join(name));
+    write_surface_ply(&ply, &mesh).unwrap();
+    let back = read_surface_ply(&ply).unwrap();
+    // A byte of sRGB is off by half a step at most: 0.5/255 times the slope of the curve, up to 2.4.
+    let off = |a: &[f32; 3], b: &[f32; 3]| (0..3).map(|c| (a[c] - b[c]).abs()).fold(0.0, f32::max);
+    assert!(back.colors.iter().zip(&mesh.colors).all(|(a, b)| off(a, b) < 0.005), "{:?}", back.colors);
+    assert_eq!(back.attributes, [("red_2".to_owned(), vec![0.0, 1.0, 2.0, 3.0])], "`red` is a colour");
+    assert_eq!((back.positions, back.velocities), (mesh.positions.clone(), mesh.velocities.clone()));
+    write_surface_obj(&obj, &mesh).unwrap();
+    write_glb(&glb, &mesh, &GlbMaterial::default()).unwrap();
+    for path in [ply, obj.clone(), glb.clone()] {
+        assert_eq!(load_mesh(&path).unwrap().mesh.triangles, mesh.triangles, "{path:?}");
+    }
+    let text = std::fs::read_to_string(obj).unwrap();
+    assert!(text.starts_with("v 0.1 0 0 0.0000 0.5371 1.0000\n"), "{text}");
+    let text = String::from_utf8_lossy(&std::fs::read(glb).unwrap()).into_owned();
+    assert!(text.contains("\"COLOR_0\":2") && text.contains("\"_RED\""), "{text}");
+    let sequence = UsdaSequence { frames: 1..=1, fps: 24.0, up: UpAxis::Y };
+    write_surface_usda(&usda, &sequence, |_| Ok::<_, IoError>(mesh.clone())).unwrap();
+    let text = std::fs::read_to_string(usda).unwrap();
+    assert!(text.contains("color3f[] primvars:displayColor.timeSamples = {\n        1: [(0, 0.25, 1), "), "{text}");
 }
 
 #[test]

@@ -26,6 +26,7 @@ struct Overview {
     triangles: Vec<usize>,
     has_normals: bool,
     has_velocities: bool,
+    has_colors: bool,
     /// In the order in which they appear.
     attributes: Vec<String>,
 }
@@ -36,6 +37,7 @@ impl Overview {
         self.triangles.push(mesh.triangles.len());
         self.has_normals |= !mesh.normals.is_empty();
         self.has_velocities |= !mesh.velocities.is_empty();
+        self.has_colors |= !mesh.colors.is_empty();
         for (name, _) in &mesh.attributes {
             if !self.attributes.contains(name) {
                 self.attributes.push(name.clone());
@@ -47,7 +49,7 @@ impl Overview {
 /// Writes surfaces as one USD file in text form (`.usda`), with a time sample for each frame.
 ///
 /// `mesh` gives the surface of a frame. Because USD text holds all times of one list before the next list, it is asked several times
-/// for each frame: once for places, triangles, normals, velocities and each attribute. Only one surface is in memory at a time.
+/// for each frame: once for places, triangles, normals, velocities, colours and each attribute. Only one surface is in memory at a time.
 /// Lists that a frame does not have are blocked there (`None`).
 pub fn write_surface_usda<E: From<IoError>>(
     path: impl AsRef<Path>,
@@ -96,6 +98,10 @@ impl<E: From<IoError>, F: FnMut(u64) -> Result<SurfaceMesh, E>> Writer<F> {
         }
         if seen.has_velocities {
             self.samples("vector3f[] velocities", "", |file, mesh| vectors(file, known(&mesh.velocities, mesh)))?;
+        }
+        if seen.has_colors {
+            let what = "color3f[] primvars:displayColor";
+            self.samples(what, VERTEX, |file, mesh| vectors(file, known(&mesh.colors, mesh)))?;
         }
         // Names that renderers understand in their own way.
         let taken = ["normals", "st", "displayColor", "displayOpacity", "velocities"];

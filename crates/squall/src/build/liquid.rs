@@ -2,17 +2,17 @@
 
 use squall_core::flow::Flow;
 use squall_core::force::{During, Uniform};
-use squall_core::model::liquid::{Blob, Liquid, Opening, PER_AXIS, Spout, Zone};
+use squall_core::model::liquid::{Beginning, Blob, Liquid, Opening, PER_AXIS, Spout, Values, Zone};
 use squall_core::particles::{Blend, Particle};
 use squall_core::poisson::{Problem, plan};
 use squall_core::shape::Motion;
-use squall_core::{Grid, Layout, Shape};
+use squall_core::{At, Field, Grid, Layout, Shape};
 use std::sync::Arc;
 
-use super::effects::Noises;
+use super::effects::{Noises, Shared, fill};
 use super::smoke::{boundary, obstacles};
-use super::{BASE_BYTES, BuildError, Estimate, animate, force, grid, picture_bytes, real_vector, shape};
-use crate::setup::{self, Setup, Transfer};
+use super::{BASE_BYTES, BuildError, Estimate, animate, figure, force, grid, picture_bytes, real_vector, shape};
+use crate::setup::{self, Formula, Setup, Transfer};
 
 /// Builds a liquid. A setup of this model always says what it does.
 pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
@@ -25,6 +25,11 @@ pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
         Transfer::Flip => Blend::Flip(liquid.flip as f32),
     };
     sim.keeps_volume = liquid.keep_volume;
+    for s in &setup.substances[1..] {
+        let k = sim.carry(&s.name, beginning(&grid, &s.initial, &noises)?)?;
+        let substance = &mut sim.flow.substances[k + 1];
+        (substance.diffusion, substance.dissipation) = (s.diffusion, s.dissipation);
+    }
     let gravity = liquid.gravity.clone();
     sim.flow.forces.push(animate::force(animate::moves(&gravity), Uniform([0.0; D]), move |force, t| {
         force.0 = real_vector(&setup::curve::at(&gravity, t));
@@ -39,14 +44,98 @@ pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
     let solids = obstacles(setup, &grid)?.into_iter().chain(nozzles).collect();
     sim.flow.set_obstacles(solids, boundary(setup))?;
     for blob in &setup.blobs {
-        let shape = shape::still::<D>(&blob.shape, grid.min_spacing())?;
-        let velocity = real_vector(&blob.velocity);
-        sim.blobs.push(Blob { every: blob.every, to: blob.to, ..Blob::at(blob.time, shape, velocity) });
+        let (shape, velocity) = (blob_shape::<D>(setup, &grid, blob)?, real_vector(&blob.velocity));
+        let set = values(&blob.set);
+        sim.blobs.push(Blob { every: blob.every, to: blob.to, set, ..Blob::at(blob.time, shape, velocity) });
     }
     for source in &setup.sources {
         sim.zones.push(zone(setup, source, &grid)?);
     }
     Ok(sim)
+}
+
+/// What liquid carries that says nothing of its own.
+fn beginning<const D: usize>(
+    grid: &Grid<D>,
+    initial: &Formula,
+    noises: &Shared<D>,
+) -> Result<Beginning<D>, BuildError> {
+    if let Formula::Number(value) = initial {
+        let value = *value as f32;
+        return Ok(Box::new(move |_| value));
+    }
+    let mut field = Field::new(grid.cells, At::Center, grid.flat_ends(0.0))?;
+    fill(&mut field, grid, initial, noises);
+    let grid = *grid;
+    // What is no number somewhere counts as nothing there.
+    let usable = |v: f32| if v.is_finite() { v } else { 0.0 };
+    Ok(Box::new(move |x| {
+        usable(field.get(std::array::from_fn(|a| {
+            let cell = ((x[a] - grid.origin[a]) / grid.spacing[a]).max(0.0) as usize;
+            cell.min(grid.cells[a] - 1)
+        })))
+    }))
+}
+
+/// Values over time of what a liquid carries: the first substance is the liquid itself.
+fn values(set: &[(usize, setup::Curve)]) -> Values {
+    let value = |(index, curve): &(usize, setup::Curve)| -> (usize, squall_core::model::liquid::Curve) {
+        let curve = curve.clone();
+        (index - 1, Arc::new(move |t| curve.at(t)))
+    };
+    set.iter().map(value).collect()
+}
+
+/// What a blob fills.
+fn blob_shape<const D: usize>(
+    setup: &Setup,
+    grid: &Grid<D>,
+    blob: &setup::Blob,
+) -> Result<Box<dyn Shape<D>>, BuildError> {
+    match (&blob.shape, &blob.figure) {
+        (Some(shape), _) => shape::still::<D>(shape, grid.min_spacing()),
+        (None, Some(drawn)) => {
+            let mut density = Field::new(grid.cells, At::Center, grid.flat_ends(0.0))?;
+            figure::source(setup, grid, drawn)?.density(grid, 0.0, &mut density);
+            density.fill_halo();
+            Ok(Box::new(Drawn { grid: *grid, density }))
+        }
+        (None, None) => unreachable!("a blob has a shape or a figure"),
+    }
+}
+
+/// Where a density on the cells of a grid is more than a half.
+struct Drawn<const D: usize> {
+    grid: Grid<D>,
+    density: Field<D>,
+}
+
+impl<const D: usize> Shape<D> for Drawn<D> {
+    /// No distance, but of the right sign.
+    fn distance(&self, x: [f64; D], _: f64) -> f64 {
+        let cells: [f64; D] = std::array::from_fn(|a| {
+            let cell = (x[a] - self.grid.origin[a]) / self.grid.spacing[a] - 0.5;
+            // Further out there is nothing.
+            cell.clamp(-1.0, self.grid.cells[a] as f64)
+        });
+        let first = cells.map(|x| x.floor() as isize);
+        let corner = |k: usize| {
+            let (mut index, mut weight) = (first, 1.0);
+            for a in 0..D {
+                let (upper, way) = (k >> a & 1 == 1, cells[a] - first[a] as f64);
+                index[a] += isize::from(upper);
+                weight *= if upper { way } else { 1.0 - way };
+            }
+            let inside = (0..D).all(|a| (0..self.grid.cells[a] as isize).contains(&index[a]));
+            if inside { weight * f64::from(self.density.get_signed(index)) } else { 0.0 }
+        };
+        (0.5 - (0..1 << D).map(corner).sum::<f64>()) * self.grid.spacing[0]
+    }
+
+    fn bounds(&self, _: f64) -> Option<([f64; D], [f64; D])> {
+        let size = self.grid.size();
+        Some((self.grid.origin, std::array::from_fn(|a| self.grid.origin[a] + size[a])))
+    }
 }
 
 /// The motion of something that may be a part of an object, one after the other.
@@ -66,6 +155,7 @@ fn spout<const D: usize>(setup: &Setup, s: &setup::Spout) -> Spout<D> {
     let mut spout = Spout::new(vector(&s.center), vector(&s.direction), opening, speed);
     spout.steady = s.speed.is_constant() && active.from == 0.0 && active.to == f64::INFINITY;
     spout.motions = motions(setup, &s.motion, s.follow);
+    spout.set = values(&s.set);
     spout
 }
 
@@ -87,6 +177,8 @@ fn zone<const D: usize>(setup: &Setup, s: &setup::Source, grid: &Grid<D>) -> Res
         fills: s.fill,
         drains: s.drain,
         velocity: velocity.or_else(|| s.fill.then(still)),
+        set: values(&s.set),
+        rate: values(&s.rate),
         on: Box::new(move |t| setup::is_on(active, every, t)),
         speed,
     })
@@ -100,13 +192,14 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let around_solids = if solids { 2 * D + 3 } else { 0 };
     // Distance, density and what is to be moved; five for extrapolation; four vectors; windows of the particles.
     let own = 3 + 5 + 4 * D + 3;
-    let fields = Flow::<D>::fields_needed(&super::options(setup), 1) + around_solids + own;
+    let substances = setup.substances.len();
+    let fields = Flow::<D>::fields_needed(&super::options(setup), substances) + around_solids + own;
     let cells = setup.cell_count() as f64;
     let again = |blob: &setup::Blob| {
         let end = blob.to.min(setup.time.duration());
         if blob.every.is_finite() { ((end - blob.time) / blob.every).max(0.0).floor() + 1.0 } else { 1.0 }
     };
-    let blobs = setup.blobs.iter().map(|blob| again(blob) * part_inside::<D>(&grid, blob)).sum::<f64>();
+    let blobs = setup.blobs.iter().map(|blob| again(blob) * part_inside::<D>(setup, &grid, blob)).sum::<f64>();
     let size: f64 = setup.grid.size.iter().product();
     let spouts = setup.spouts.iter().map(|s| {
         let seconds = (s.active.to.min(setup.time.duration()) - s.active.from).max(0.0);
@@ -116,19 +209,20 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let sources = if setup.sources.iter().any(|s| s.fill) { 0.3 } else { 0.0 };
     let filled = (blobs + spouts.sum::<f64>() + sources).min(1.0);
     let particles = cells * filled * PER_AXIS.pow(D as u32) as f64;
+    let each = size_of::<Particle<D>>() + (substances - 1) * size_of::<f32>();
     // Lists grow by doubling, and a state is a copy of them.
     let bytes = ((fields as u64).saturating_mul(Layout::<D>::bytes(grid.cells)))
         .saturating_add(plan.bytes)
-        .saturating_add((2.5 * particles * size_of::<Particle<D>>() as f64) as u64)
+        .saturating_add((2.5 * particles * each as f64) as u64)
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
     Estimate { bytes, fields, solver: plan.how(), why: plan.reason.to_owned() }
 }
 
 /// About how much of the box a blob fills: by points of a lattice.
-fn part_inside<const D: usize>(grid: &Grid<D>, blob: &setup::Blob) -> f64 {
+fn part_inside<const D: usize>(setup: &Setup, grid: &Grid<D>, blob: &setup::Blob) -> f64 {
     const POINTS: usize = 24;
-    let Ok(shape) = shape::still::<D>(&blob.shape, grid.min_spacing()) else { return 1.0 };
+    let Ok(shape) = blob_shape::<D>(setup, grid, blob) else { return 1.0 };
     let inside = |mut i: usize| {
         let x = std::array::from_fn(|a| {
             let k = i % POINTS;

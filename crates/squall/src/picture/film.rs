@@ -3,7 +3,7 @@
 use squall_core::{CancelToken, Shape, Simulation, Volume};
 use squall_render::color::{Background, from_srgb8};
 use squall_render::film::{
-    Ambient, Camera, Environment, Finish, Frame, Glow, Ground, Light, Liquid, Orbit, OrbitKey, Passes, Projection,
+    Ambient, Camera, Environment, Finish, Frame, Glow, Ground, Ink, Light, Liquid, Orbit, OrbitKey, Passes, Projection,
     Quality, Ramp, Scatter, Scene, ShapeSurface, Source, Stage, Style, Substance, Surface as FilmSurface, Tiles,
     Wanted, passes,
 };
@@ -26,6 +26,8 @@ pub struct Volumes {
     pub heat: Option<Volume>,
     /// A liquid.
     pub liquid: Option<Arc<Surface>>,
+    /// What is dissolved in it: one for each name of [`FilmPainter::inks`].
+    pub inks: Vec<Volume>,
     /// For the pass of motion.
     pub velocity: Option<[Volume; 3]>,
     /// For the pass of temperature.
@@ -39,6 +41,8 @@ pub struct FilmPainter {
     /// Names of the substances that are shown, and their colours.
     shown: Vec<(String, Rgb)>,
     heat: Option<String>,
+    /// Names of the inks in a liquid that is shown, and their colours.
+    inks: Vec<(String, Rgb)>,
     /// The colours of a field that is seen as light.
     light: Option<ColorMap>,
     /// What of the style may change with time.
@@ -91,7 +95,9 @@ impl FilmPainter {
             setup::Quality::Preview => Quality::PREVIEW,
             setup::Quality::Final => Quality::FINAL,
         };
+        let inks = setup.inks().filter(|_| setup.picture.show == Show::Water);
         Ok(Self {
+            inks: inks.map(|ink| (ink.name.clone(), from_srgb8(ink.color))).collect(),
             shown,
             heat: r.glow.as_ref().map(|g| setup.substances[g.substance].name.clone()),
             light: if setup.shows_light() { Some(color_map(&setup.picture.map)?) } else { None },
@@ -120,6 +126,11 @@ impl FilmPainter {
         self.heat.as_deref()
     }
 
+    /// Names of the inks in the liquid that is shown.
+    pub fn inks(&self) -> impl Iterator<Item = &str> {
+        self.inks.iter().map(|(name, _)| name.as_str())
+    }
+
     /// What a simulation shows now.
     pub fn volumes(&self, sim: &dyn Simulation) -> Volumes {
         let displacements = self.detail.as_ref().map(|detail| detail.displacements(sim));
@@ -131,7 +142,8 @@ impl FilmPainter {
             }
         };
         let (substances, heat) = (self.substances().map(volume).collect(), self.heat().map(volume));
-        Volumes { substances, heat, objects_at: Some(sim.time()), ..Volumes::default() }
+        let inks = self.inks().map(|name| volume_of(sim, name)).collect();
+        Volumes { substances, heat, inks, objects_at: Some(sim.time()), ..Volumes::default() }
     }
 
     /// Takes the picture of a frame at a time, in seconds.
@@ -193,6 +205,12 @@ impl FilmPainter {
                         depth: water.depth as f32,
                         ior: water.ior as f32,
                         roughness: water.roughness as f32,
+                        inks: volumes
+                            .inks
+                            .iter()
+                            .zip(&self.inks)
+                            .map(|(amount, &(_, tint))| Ink { amount, tint, depth: water.ink_depth as f32 })
+                            .collect(),
                         ..Liquid::new(distance)
                     },
                 )

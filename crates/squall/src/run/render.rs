@@ -315,6 +315,7 @@ fn draw<'a>(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -
     };
     if setup.picture.show == Show::Water {
         volumes.liquid = Some(Arc::new(Surface::from_volume(take(SURFACES)?)));
+        volumes.inks = painter.inks().map(take).collect::<Result<_, _>>()?;
     }
     if setup.output.passes.contains(&Pass::Motion) {
         let velocity = grids.iter().find(|grid| grid.name == "velocity").map(|grid| &grid.values);

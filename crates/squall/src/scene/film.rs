@@ -110,6 +110,8 @@ table! {
         ior: f64 [Within(1.0, 3.0)] (1.333),
         /// How blurred lights are in its surface.
         roughness: f64 [Within(0.0, 1.0)] (0.02),
+        /// How many metres of it with an amount of 1 give light the `color` of a substance.
+        ink_depth: f64 ["m", Above(0.0)] (|r| 0.1 * r.longest(); "a tenth of the longest side"),
     }
 
     /// How heat glows.

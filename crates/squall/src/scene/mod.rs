@@ -121,7 +121,7 @@ table! {
         /// What smoke does.
         smoke: Smoke [SMOKE] (Smoke::default()),
         /// What the fluid carries: one table per substance, with a name of your choice.
-        substance: Named<Substance> [NOT_LIQUID] (none "none; smoke has `density` and `temperature`"),
+        substance: Named<Substance> [] (none "none; smoke has `density` and `temperature`, a liquid `liquid`"),
         /// What smoke is to become.
         target: Vec<Spanned<Target>> [TARGET] (none "none"),
         /// How it is guided there.
@@ -224,10 +224,14 @@ table! {
         keep_volume: bool [] (true),
     }
 
-    /// Liquid that appears, where there is none yet.
+    /// Liquid that appears, where there is none yet. It needs a shape, or a figure.
     pub struct Blob {
         /// What it fills.
-        shape: Shape [] (required "{ box = { min = [0.0, 0.0], max = [0.3, 0.5] } }"),
+        shape: Shape [] (none "none"),
+        /// What it fills: a picture, a drawing, letters, a mesh or a volume that is made as large as fits, or a formula (where it is above a half).
+        figure: Start [] (none "none"),
+        /// What it carries, by substance: `{ red = 1.0 }`.
+        set: Named<Animated> [] (none "the `initial` values of the substances"),
         /// How it moves.
         velocity: Vector ["m/s"] (|r| r.zeros(); "0"),
         /// When it appears.
@@ -256,6 +260,8 @@ table! {
         direction: Vector [] (required "[1.0, 0.0]"),
         /// How fast it comes out.
         speed: Animated ["m/s", AtLeast(0.0)] (Animated::constant(1.0)),
+        /// What it carries, by substance: `{ red = 1.0 }`.
+        set: Named<Animated> [] (none "the `initial` values of the substances"),
         /// The radius of a round opening.
         radius: f64 ["m", Above(0.0)] (none "none"),
         /// The width of a slit in 2D, of a rectangle in 3D.
@@ -284,20 +290,20 @@ table! {
 
     /// Something that the fluid carries: smoke, heat, dye.
     pub struct Substance {
-        /// How fast it diffuses.
+        /// How fast it diffuses; in a liquid, how fast it mixes.
         diffusion: f64 ["m^2/s", AtLeast(0.0)] (0.0),
         /// How fast it vanishes.
         dissipation: f64 ["1/s", AtLeast(0.0)] (0.0),
-        /// Value at the start.
+        /// Value at the start; of a liquid, the value of all that appears and says no other.
         initial: NumberOrText [] (none "0"),
         /// Values held on sides of the box: keys `x`, `y`, `z`, each a number, `"insulated"`, or a table of `lo` and `hi`. What leaves through an open side is not held back by the value; what enters brings it along.
-        boundary: SubstanceBoundary [] (none "walls are insulated; 0 at inflow and open sides"),
-        /// Colour where several substances are shown together.
-        color: Color [Look] (none "a palette"),
+        boundary: SubstanceBoundary [NOT_LIQUID] (none "walls are insulated; 0 at inflow and open sides"),
+        /// Colour where several substances are shown together. In a liquid, the colour that an amount of 1 gives it.
+        color: Color [Look] (none "a palette; in a liquid it is not seen"),
         /// What appears each second, everywhere in the box.
-        source: NumberOrText ["1/s"] (none "none"),
+        source: NumberOrText ["1/s", NOT_LIQUID] (none "none"),
         /// Less than this counts as nothing, where the grid follows the smoke.
-        threshold: f64 [Above(0.0)] (none "1/500 of the largest value emitted"),
+        threshold: f64 [Above(0.0), NOT_LIQUID] (none "1/500 of the largest value emitted"),
         /// What it is formed like at the start, instead of `initial`; sources may feed it as well.
         start: Start [TARGET] (none "none"),
         /// How strongly it is driven to its targets. `"auto"` finds what suits the figures and grows while a target forms; for moving figures, and for smoke that sources feed, it is constant.
@@ -320,16 +326,16 @@ table! {
         z: SubstanceEnds [] (none ""),
     }
 
-    /// An emitter. It needs a place and something to do: set, rate, velocity, sink or expansion; for a liquid fill, drain or velocity.
+    /// An emitter. It needs a place and something to do: set, rate, velocity, sink or expansion; for a liquid fill, drain, velocity, set or rate.
     pub struct Source {
         /// Where it is. A source that follows an object may leave it out: then it is the surface of that object.
         shape: Shape [] (none "**required**"),
         /// Width of its soft edge.
         softness: f64 ["m", AtLeast(0.0), STABLE] (|r| r.cell(); "one cell"),
         /// Values that substances are held at inside: `{ density = 1.0 }`.
-        set: Named<Animated> [NOT_LIQUID] (none "none"),
+        set: Named<Animated> [] (none "none"),
         /// How much of each substance is added inside each second.
-        rate: Named<Animated> ["1/s", NOT_LIQUID] (none "none"),
+        rate: Named<Animated> ["1/s"] (none "none"),
         /// Whether it is kept full of liquid, which comes out with its velocity.
         fill: bool [LIQUID] (false),
         /// Whether all liquid that comes in vanishes.

@@ -107,10 +107,12 @@ fn no_liquid(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>
         }
     }
     let Some(list) = &file.blob else { return };
-    for (i, (blob, shape)) in list.iter().zip(setup.blobs.iter().map(|blob| &blob.shape)).enumerate() {
-        let (lo, hi) = shape.extent();
-        let outside = |a: usize| hi[a] <= grid.origin[a] || lo[a] >= grid.origin[a] + grid.size[a];
-        if (0..setup.dimensions()).any(outside) {
+    for (i, (blob, built)) in list.iter().zip(&setup.blobs).enumerate() {
+        let extent = built.shape.as_ref().map(Shape::extent);
+        let outside = |(lo, hi): &(Vec<f64>, Vec<f64>)| {
+            (0..setup.dimensions()).any(|a| hi[a] <= grid.origin[a] || lo[a] >= grid.origin[a] + grid.size[a])
+        };
+        if extent.as_ref().is_some_and(outside) {
             let place = blob.shape.as_ref().map_or(blob.span, |shape| shape.span);
             problems
                 .warn(place, format!("`blob.{i}` lies outside of the box"), "no liquid appears")
@@ -337,7 +339,9 @@ fn idle_substances(setup: &Setup, file: &scene::SceneFile, problems: &mut Proble
     for (name, _) in typed.0.iter().filter(|(name, _)| name.is_typed()) {
         let Some(index) = setup.substances.iter().position(|s| s.name == name.value) else { continue };
         let substance = &setup.substances[index];
-        let emitted = setup.sources.iter().any(|s| s.set.iter().chain(&s.rate).any(|(i, _)| *i == index));
+        let sources = setup.sources.iter().flat_map(|s| s.set.iter().chain(&s.rate));
+        let liquids = setup.blobs.iter().map(|b| &b.set).chain(setup.spouts.iter().map(|s| &s.set)).flatten();
+        let emitted = sources.chain(liquids).any(|(i, _)| *i == index) || (setup.liquid.is_some() && index == 0);
         let held = substance.boundary.iter().flatten().any(|end| !matches!(end, End::Insulated | End::Value(0.0)));
         if !emitted
             && !held

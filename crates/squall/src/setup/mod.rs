@@ -67,7 +67,7 @@ pub struct Setup {
     pub surface: Surface,
     /// What smoke is to become; `None` for other models than "target_smoke".
     pub guide: Option<Guide>,
-    /// What the fluid carries, in file order; smoke begins with `density` and `temperature`.
+    /// What the fluid carries, in file order; smoke begins with `density` and `temperature`, a liquid with `liquid`.
     pub substances: Vec<Substance>,
     /// Emitters.
     pub sources: Vec<Source>,
@@ -103,8 +103,12 @@ pub const TEMPERATURE: usize = 1;
 /// Liquid that appears.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blob {
-    /// What it fills.
-    pub shape: Shape,
+    /// What it fills; `None`: a figure.
+    pub shape: Option<Shape>,
+    /// What it fills instead: where its density is more than a half.
+    pub figure: Option<Figure>,
+    /// What it carries: `(index into Setup::substances, value)`, by index.
+    pub set: Vec<(usize, Curve)>,
     /// How it moves, in m/s.
     pub velocity: Vec<f64>,
     /// When it appears, in seconds.
@@ -126,6 +130,8 @@ pub struct Spout {
     pub opening: Opening,
     /// How fast it comes out, m/s.
     pub speed: Curve,
+    /// What it carries: `(index into Setup::substances, value)`, by index.
+    pub set: Vec<(usize, Curve)>,
     /// When it is on.
     pub active: Interval,
     /// After how many seconds that begins again; infinite if it does not.
@@ -217,6 +223,8 @@ pub struct Substance {
     pub boundary: Vec<[End; 2]>,
     /// Its colour, sRGB, where several substances are shown together.
     pub color: [u8; 3],
+    /// Whether it gives that colour to a liquid.
+    pub is_ink: bool,
     /// What appears each second, over position, time and all fields; `None` if nothing does.
     pub source: Option<Formula>,
     /// Less counts as nothing, where the grid follows the smoke.
@@ -599,6 +607,11 @@ impl Setup {
         let glows = self.film.as_ref().and_then(|film| film.render.glow.as_ref()).map(|glow| glow.substance);
         let named = |name: &str| self.substances.iter().position(|s| s.name == name);
         glows.or_else(|| named("temperature")).or_else(|| named("heat"))
+    }
+
+    /// What colours a liquid.
+    pub fn inks(&self) -> impl Iterator<Item = &Substance> + Clone {
+        self.substances.iter().filter(|s| s.is_ink)
     }
 
     /// How many cells the box has.

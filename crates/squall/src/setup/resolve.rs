@@ -335,7 +335,8 @@ impl<'a> Resolver<'a> {
         let mut blobs: Vec<Blob> = Vec::new();
         for (i, blob) in list.iter().enumerate() {
             let shape = blob.shape.as_ref().and_then(|shape| self.shape(shape, &format!("blob.{i}.shape")));
-            if let Some(shape) = shape {
+            let figure = self.blob_figure(blob, i);
+            if shape.is_some() || figure.is_some() {
                 let active = self.interval(*blob.time(), &blob.to, &format!("blob.{i}"));
                 let every = blob.every.as_deref().copied().unwrap_or(f64::INFINITY);
                 if let (Some(to), None) = (&blob.to, &blob.every) {
@@ -343,10 +344,37 @@ impl<'a> Resolver<'a> {
                         .error(to.span, format!("`blob.{i}` appears only once, so it cannot end"), "needs `every`")
                         .help("for example time = 0.5, every = 0.2, to = 2.0");
                 }
-                blobs.push(Blob { shape, velocity: blob.velocity().values(), time: active.from, every, to: active.to });
+                let (velocity, set) = (blob.velocity().values(), self.amounts(&blob.set));
+                blobs.push(Blob { shape, figure, set, velocity, time: active.from, every, to: active.to });
             }
         }
         blobs
+    }
+
+    /// The figure that a blob fills, if it has one instead of a shape.
+    fn blob_figure(&mut self, blob: &Spanned<scene::Blob>, i: usize) -> Option<Figure> {
+        let key = format!("blob.{i}");
+        let Some(typed) = &blob.figure else {
+            if blob.shape.is_none() {
+                self.problems
+                    .error(blob.span, format!("`{key}` has no shape"), "this blob")
+                    .help("for example shape = { box = { min = [0.0, 0.0], max = [0.3, 0.5] } }, or figure = { text = \"Hello\" }");
+            }
+            return None;
+        };
+        if blob.shape.is_some() {
+            self.problems
+                .error(typed.span, format!("`{key}` has both a shape and a figure"), "one or the other")
+                .help("write two [[blob]]s");
+            return None;
+        }
+        let figure = self.figure(&typed.0, typed.span, &format!("{key}.figure"))?;
+        if figure.moves() {
+            self.problems
+                .error(typed.span, format!("the figure of `{key}` moves"), "a blob appears at once")
+                .help("use one picture, or a shape at rest");
+        }
+        Some(figure)
     }
 
     fn cubes(&mut self, file: &SceneFile) {
@@ -525,13 +553,7 @@ impl<'a> Resolver<'a> {
             self.names.extend(["density", "temperature"].map(str::to_owned));
         }
         if self.model == Model::Liquid {
-            if let Some((name, _)) = file.substance.take().and_then(|named| named.value.0.into_iter().next()) {
-                self.problems
-                    .error(name.span, format!("a liquid cannot carry `{}`", short(&name)), "not in this model")
-                    .help("leave it out: the part of each cell that is liquid is the field `liquid`");
-            }
             self.names.push("liquid".to_owned());
-            return self.name_substances(file);
         }
         let Some(named) = &file.substance else { return self.name_substances(file) };
         if named.0.len() > MAX_SUBSTANCES {
@@ -549,6 +571,7 @@ impl<'a> Resolver<'a> {
                     .error(name.span, format!("`{}` cannot be the name of a substance", name.value), "not a name")
                     .help("names begin with a letter and have up to 40 letters, digits and underscores");
             } else if RESERVED.contains(&name.as_str())
+                || (self.model == Model::Liquid && name.as_str() == "surface")
                 || crate::expr::CONSTANTS.iter().any(|(c, _)| *c == name.as_str())
                 || crate::expr::function_names().any(|f| f == name.as_str())
             {
@@ -585,6 +608,17 @@ impl<'a> Resolver<'a> {
         for (index, (name, s)) in tables.enumerate() {
             let (name, s) = (name.value.clone(), &mut s.value);
             let key = format!("substance.{name}");
+            let itself = self.model == Model::Liquid && index == 0;
+            if itself && (*s.diffusion() > 0.0 || *s.dissipation() > 0.0 || s.initial.is_some()) {
+                let place = s.initial.as_ref().map(|v| v.span).or(typed(&s.diffusion).map(|v| v.span));
+                self.problems
+                    .error(
+                        place,
+                        "`liquid` is how much of a cell is liquid: it neither diffuses nor vanishes",
+                        "not here",
+                    )
+                    .help("give another name to what the liquid carries, for example [substance.ink]");
+            }
             let initial = match &s.initial {
                 Some(initial) => self.formula(initial, &format!("{key}.initial"), Known::Start),
                 None => Formula::Number(0.0),
@@ -601,7 +635,12 @@ impl<'a> Resolver<'a> {
                 dissipation: *s.dissipation(),
                 start: self.start(s, &key),
                 boundary: self.substance_boundary(s, &key),
-                color: fill(&mut s.color, || scene::Color(PALETTE[index % PALETTE.len()])).0,
+                is_ink: self.model == Model::Liquid && !itself && s.color.is_some(),
+                color: match (&s.color, self.model) {
+                    // What has no colour is not seen: it stays so.
+                    (None, Model::Liquid) => PALETTE[index % PALETTE.len()],
+                    _ => fill(&mut s.color, || scene::Color(PALETTE[index % PALETTE.len()])).0,
+                },
                 source: s.source.as_ref().map(|f| self.formula(f, &format!("{key}.source"), Known::Everything)),
                 threshold,
                 initial,

@@ -1,5 +1,6 @@
 //! Where liquid comes from and where it goes: blobs, spouts, and zones that fill, drain or drive it.
 
+use super::carried::{Values, begin};
 use super::{Liquid, PER_AXIS};
 use crate::Real;
 use crate::field::OutOfMemory;
@@ -27,12 +28,14 @@ pub struct Blob<const D: usize> {
     pub shape: Box<dyn Shape<D>>,
     /// How it moves, in metres per second.
     pub velocity: [Real; D],
+    /// What it carries, where that is not what all liquid begins with.
+    pub set: Values,
 }
 
 impl<const D: usize> Blob<D> {
     /// Once.
     pub fn at(time: f64, shape: Box<dyn Shape<D>>, velocity: [Real; D]) -> Self {
-        Blob { time, every: f64::INFINITY, to: f64::INFINITY, shape, velocity }
+        Blob { time, every: f64::INFINITY, to: f64::INFINITY, shape, velocity, set: Vec::new() }
     }
 
     /// Its times after `from` and not after `to`, by number.
@@ -59,10 +62,31 @@ pub struct Zone<const D: usize> {
     pub velocity: Option<Box<dyn Fn(f64) -> [Real; D] + Send + Sync>>,
     /// Whether liquid inside moves with the shape, besides.
     pub drags: bool,
+    /// What all liquid inside carries.
+    pub set: Values,
+    /// And how much is added to what it carries, per second.
+    pub rate: Values,
     /// When it is on.
     pub on: Box<dyn Fn(f64) -> bool + Send + Sync>,
     /// Velocities up to this one must be expected, in metres per second.
     pub speed: f64,
+}
+
+impl<const D: usize> Zone<D> {
+    /// A place that is always on and does nothing yet.
+    pub fn at(shape: Box<dyn Shape<D>>) -> Self {
+        Zone {
+            shape,
+            fills: false,
+            drains: false,
+            velocity: None,
+            drags: false,
+            set: Vec::new(),
+            rate: Vec::new(),
+            on: Box::new(|_| true),
+            speed: 0.0,
+        }
+    }
 }
 
 /// The opening of a spout.
@@ -98,6 +122,8 @@ pub struct Spout<const D: usize> {
     pub speed: Curve,
     /// Whether that changes.
     pub steady: bool,
+    /// What it carries, where that is not what all liquid begins with.
+    pub set: Values,
     /// How much has come out after each millisecond, in metres.
     lengths: Mutex<Vec<f64>>,
 }
@@ -109,7 +135,8 @@ impl<const D: usize> Spout<D> {
     /// A spout at rest.
     pub fn new(center: [f64; D], direction: [f64; D], opening: Opening<D>, speed: Curve) -> Self {
         let direction = scale(direction, 1.0 / length(direction).max(1e-300));
-        Spout { center, direction, opening, motions: Vec::new(), speed, steady: false, lengths: Mutex::default() }
+        let (motions, set) = (Vec::new(), Vec::new());
+        Spout { center, direction, opening, motions, speed, steady: false, set, lengths: Mutex::default() }
     }
 
     /// How much has come out until a time, in metres: sums over fixed times, so that nothing depends on steps.
@@ -207,8 +234,8 @@ impl<const D: usize> Spout<D> {
         Obstacle::new("spout", Box::new(Nozzle { spout: self.clone(), depth }))
     }
 
-    /// Lets everything come out between two times: calls `f(place, velocity)` for each particle.
-    fn pour(&self, (from, to): (f64, f64), apart: f64, seed: u64, mut f: impl FnMut([f64; D], [f64; D])) {
+    /// Lets everything come out between two times: calls `f(time, place, velocity)` for each particle.
+    fn pour(&self, (from, to): (f64, f64), apart: f64, seed: u64, mut f: impl FnMut(f64, [f64; D], [f64; D])) {
         let (before, after) = (self.length_until(from), self.length_until(to));
         let per_sheet = self.area() / apart.powi(D as i32 - 1);
         let [e, g] = self.across();
@@ -231,7 +258,7 @@ impl<const D: usize> Spout<D> {
                 let velocity: [f64; D] = std::array::from_fn(|a| speed * direction[a] + (later[a] - here[a]) * 1e4);
                 // In front of the nozzle, however late it is.
                 let ahead = (0.5 * apart * f64::from(w)).max(0.1 * apart - speed * (to - time));
-                f(std::array::from_fn(|a| here[a] + velocity[a] * (to - time) + direction[a] * ahead), velocity);
+                f(time, std::array::from_fn(|a| here[a] + velocity[a] * (to - time) + direction[a] * ahead), velocity);
             }
             sheet += 1.0;
         }
@@ -322,7 +349,8 @@ impl<const D: usize> Liquid<D> {
     pub(super) fn pour(&mut self, time: f64) -> Result<(), OutOfMemory> {
         let from = std::mem::replace(&mut self.poured_until, time);
         self.make_room_to_pour(from, time)?;
-        let Self { flow, particles, phi, blobs, spouts, zones, .. } = self;
+        let volume = self.particle_volume();
+        let Self { flow, particles, phi, blobs, spouts, zones, carried, .. } = self;
         let (grid, surface) = (flow.grid, -level_set::outside_by::<D>(flow.grid.spacing[0] as Real));
         let free = |x: [f64; D]| {
             let outside = |o: &Obstacle<D>| o.shape.distance(x, time) > o.grow;
@@ -341,16 +369,20 @@ impl<const D: usize> Liquid<D> {
             };
             let cells = filled_cells(&grid, blobs[i].shape.bounds(t));
             let inside = |x| within(&(t, i, k), x) && dry(x) && free(x);
-            particles.fill_cells(&grid, cells, PER_AXIS, i as u64 ^ k << 20, inside, |_| blobs[i].velocity);
+            particles.fill_cells(&grid, cells, PER_AXIS, i as u64 ^ k << 20, inside, |x, numbers| {
+                begin(carried, (&blobs[i].set, t), x, numbers);
+                blobs[i].velocity
+            });
         }
         for (i, spout) in spouts.iter().enumerate() {
-            let mut new = Vec::new();
-            spout.pour((from, time), grid.spacing[0] / PER_AXIS as f64, i as u64, |x, velocity| {
+            spout.pour((from, time), grid.spacing[0] / PER_AXIS as f64, i as u64, |t, x, velocity| {
                 if free(x) {
-                    new.push((x, velocity.map(|v| v as Real)));
+                    particles.add(&grid, x, |numbers| {
+                        begin(carried, (&spout.set, t), x, numbers);
+                        velocity.map(|v| v as Real)
+                    });
                 }
             });
-            particles.add(&grid, new);
         }
         for (i, zone) in zones.iter_mut().enumerate().filter(|(_, zone)| (zone.on)(time)) {
             zone.shape.prepare(time);
@@ -366,7 +398,9 @@ impl<const D: usize> Liquid<D> {
                 std::array::from_fn(|a| own[a] + body[a] as Real)
             };
             if zone.drains {
-                self.drained += particles.remove(&grid, &cells, inside) as u64;
+                self.drained += particles.remove(&grid, &cells, inside, |numbers| {
+                    carried.iter_mut().zip(numbers).for_each(|(carried, v)| carried.drain(volume * f64::from(*v)));
+                }) as u64;
                 continue;
             }
             if zone.velocity.is_some() || zone.drags {
@@ -374,9 +408,29 @@ impl<const D: usize> Liquid<D> {
             }
             if zone.fills {
                 let seed = i as u64 ^ flow.clock().steps << 20;
-                particles.refill(&grid, &cells, PER_AXIS, seed, |x| inside(x) && free(x), velocity);
+                particles.refill(
+                    &grid,
+                    &cells,
+                    PER_AXIS,
+                    seed,
+                    |x| inside(x) && free(x),
+                    |x, numbers| {
+                        begin(carried, (&zone.set, time), x, numbers);
+                        velocity(x)
+                    },
+                );
+            }
+            if !zone.set.is_empty() || !zone.rate.is_empty() {
+                // Nothing has passed before the start.
+                let dt = time - from.max(0.0);
+                particles.change_carried(&grid, &cells, inside, |numbers| {
+                    zone.set.iter().for_each(|(k, value)| numbers[*k] = value(time) as Real);
+                    zone.rate.iter().for_each(|(k, rate)| numbers[*k] += (dt * rate(time)) as Real);
+                });
             }
         }
+        self.enter(|account| &mut account.emitted);
+        self.allow_carried();
         Ok(())
     }
 

@@ -106,7 +106,10 @@ impl Resolver<'_> {
         }
         let span = *span;
         let liquid = self.model == Model::Liquid;
-        let names = if liquid { vec!["surface".to_owned()] } else { self.names.clone() };
+        let mut names = self.names.clone();
+        if liquid {
+            names[0] = "surface".to_owned();
+        }
         let all = names.into_iter().map(|value| Spanned { value, span: Span::DEFAULT }).collect();
         let known: &[&str] = if liquid { &["velocity", "pressure", "surface"] } else { &["velocity", "pressure"] };
         let fields = self.field_names(&fill(&mut table.fields, || all), known);

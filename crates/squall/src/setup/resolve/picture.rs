@@ -23,8 +23,9 @@ impl Resolver<'_> {
         fill(&mut p.show, || word.to_owned());
         let mode = *p.mode();
         let natural = match (self.model, &show) {
-            // Parts of cells.
-            (Model::Liquid, Show::Substance(_)) => Some([0.0, 1.0]),
+            // Parts of cells; what is carried shows its extremes.
+            (Model::Liquid, Show::Substance(0) | Show::Substances) => Some([0.0, 1.0]),
+            (Model::Liquid, _) => None,
             _ => natural_range(&show, substances, sources, self.duration),
         };
         let range = match (&p.range, natural) {
@@ -120,8 +121,7 @@ impl Resolver<'_> {
     }
 
     fn map(&mut self, slot: &mut Option<Spanned<OneOrMany<Spanned<String>>>>, show: &Show) -> ColorMap {
-        if self.model == Model::Liquid && self.d == 2 && !matches!(show, Show::Speed | Show::Vorticity | Show::Pressure)
-        {
+        if self.model == Model::Liquid && self.d == 2 && matches!(show, Show::Water | Show::Substance(0)) {
             let colors: &[&str] = if *show == Show::Water { &WATER } else { &AIR_AND_WATER };
             let water = colors.iter().map(|color| Spanned { value: (*color).to_owned(), span: Span::DEFAULT });
             fill(slot, || OneOrMany::Many(water.collect()));

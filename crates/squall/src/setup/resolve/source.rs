@@ -121,6 +121,7 @@ impl Resolver<'_> {
                 direction: aim,
                 opening,
                 speed: s.speed().plain(),
+                set: self.amounts(&s.set),
                 active,
                 every,
                 motion,
@@ -137,10 +138,10 @@ impl Resolver<'_> {
                     .error(drain.span, format!("`{key}` both fills and drains"), "and `fill = true`")
                     .help("keep one of the two");
             }
-            if !*s.fill() && !*s.drain() && s.velocity.is_none() {
+            if !*s.fill() && !*s.drain() && s.velocity.is_none() && s.set.is_none() && s.rate.is_none() {
                 self.problems
                     .error(s.span, format!("`{key}` does nothing"), "this source")
-                    .help("say what it does: fill = true, drain = true or velocity = [0.0, 1.0]");
+                    .help("say what it does: fill = true, drain = true, velocity = [0.0, 1.0] or set = { ink = 1.0 }");
             }
             return;
         }
@@ -183,11 +184,16 @@ impl Resolver<'_> {
         every.value
     }
 
-    fn amounts(&mut self, named: &Option<Spanned<scene::Named<Animated>>>) -> Vec<(usize, Curve)> {
+    pub(super) fn amounts(&mut self, named: &Option<Spanned<scene::Named<Animated>>>) -> Vec<(usize, Curve)> {
         let Some(named) = named else { return Vec::new() };
         let mut amounts = Vec::new();
         for (name, value) in &named.0 {
             if let Some(index) = self.substance(name) {
+                if self.model == Model::Liquid && index == 0 {
+                    self.problems
+                        .error(name.span, "`liquid` is how much of a cell is liquid: it cannot be set", "not carried")
+                        .help("name what the liquid carries: add [substance.ink], and write { ink = 1.0 }");
+                }
                 amounts.push((index, value.plain()));
             }
         }
