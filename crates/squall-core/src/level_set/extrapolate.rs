@@ -140,6 +140,8 @@ impl<const D: usize> Extrapolation<D> {
 struct Reach {
     now: Vec<Span>,
     next: Vec<Span>,
+    /// Of each row the part in which the present layer can change something.
+    changes: Vec<Span>,
 }
 
 impl Reach {
@@ -147,7 +149,6 @@ impl Reach {
     fn find<const D: usize>(&mut self, known: &mut Field<D>, f: impl Fn(Row<'_, D>, &mut [Real]) + Sync + Send) {
         let rows = known.layout().rows();
         self.now.resize(rows, Span::default());
-        self.next.resize(rows, Span::default());
         rows::with_items([known], &mut self.now, |_, row, span, [known]| {
             f(row, known);
             *span = Span::around(known.len(), |x| known[x] > 0.0);
@@ -156,7 +157,16 @@ impl Reach {
 
     fn copy(&mut self, other: &Reach) {
         self.now.clone_from(&other.now);
+    }
+
+    /// Goes on by one layer.
+    fn grow<const D: usize>(&mut self, layout: &Layout<D>, ends: [Ends; D]) {
         self.next.resize(self.now.len(), Span::default());
+        self.changes.resize(self.now.len(), Span::default());
+        for r in 0..self.now.len() {
+            self.next[r] = Reach::ahead(&self.now, layout, ends, r);
+        }
+        std::mem::swap(&mut self.now, &mut self.next);
     }
 
     /// Where a row can be reached by the next layer.
@@ -194,18 +204,21 @@ impl Reach {
 fn layer<const D: usize>(u: &mut Field<D>, known: &mut Field<D>, next: &mut [Field<D>; 2], reach: &mut Reach) {
     u.fill_halo();
     known.fill_halo();
+    reach.grow(known.layout(), known.ends());
     let (now, there) = (&*u, &*known);
     let [next, next_known] = next;
-    let (layout, ends) = (there.layout(), there.ends());
-    let spans = &reach.now;
-    rows::with_items([&mut *next, &mut *next_known], &mut reach.next, |r, row, span, [next, next_known]| {
-        *span = Reach::ahead(spans, layout, ends, r);
-        let range = span.range();
-        next[range.clone()].copy_from_slice(&now.row(row)[range.clone()]);
-        next_known[range.clone()].copy_from_slice(&there.row(row)[range.clone()]);
-        if next_known[range.clone()].iter().all(|k| *k > 0.0) {
+    let Reach { now: spans, changes, .. } = reach;
+    rows::with_items([&mut *next, &mut *next_known], changes, |r, row, changes, [next, next_known]| {
+        // Most of the faces there are known: what is left of them is a short stretch.
+        let (within, here) = (spans[r].range(), there.row(row));
+        let unknown = Span::around(within.len(), |x| here[within.start + x] == 0.0).range();
+        let range = within.start + unknown.start..within.start + unknown.end;
+        *changes = Span { begin: range.start as u32, end: range.end as u32 };
+        if range.is_empty() {
             return;
         }
+        next[range.clone()].copy_from_slice(&now.row(row)[range.clone()]);
+        next_known[range.clone()].copy_from_slice(&there.row(row)[range.clone()]);
         let mut sum = [0.0; 256];
         let mut count = [0.0; 256];
         for begin in range.clone().step_by(256) {
@@ -235,9 +248,8 @@ fn layer<const D: usize>(u: &mut Field<D>, known: &mut Field<D>, next: &mut [Fie
             }
         }
     });
-    std::mem::swap(&mut reach.now, &mut reach.next);
-    rows::with_items([u, known], &mut reach.now, |_, row, span, [u, known]| {
-        let range = span.range();
+    rows::with_items([u, known], changes, |_, row, changes, [u, known]| {
+        let range = changes.range();
         u[range.clone()].copy_from_slice(&next.row(row)[range.clone()]);
         known[range.clone()].copy_from_slice(&next_known.row(row)[range]);
     });
