@@ -99,12 +99,12 @@ fn a_splash_far_from_the_origin_is_the_same_to_the_bit() {
                 }
                 for k in 0..1 << D {
                     let within = std::array::from_fn(|a| 0.2 + 0.5 * (k >> a & 1) as f32 + 0.01 * ((i + k) % 7) as f32);
-                    let mut velocity = [0.5; D];
-                    velocity[1] = -2.0;
-                    new.push((std::array::from_fn(|a| cell[a] + place(a, far)), within, velocity));
+                    new.push((std::array::from_fn(|a| cell[a] + place(a, far)), within));
                 }
             }
-            liquid.particles.extend(new);
+            let mut velocity = [0.5; D];
+            velocity[1] = -2.0;
+            liquid.particles.extend(new, |_, _, _| velocity);
             liquid.start().unwrap();
             liquid
         });
@@ -272,13 +272,10 @@ fn liquid_appears_where_no_tiles_are_yet() {
     let drop = Sphere { center: [5.0, -3.0], radius: 0.2 };
     liquid.blobs.push(Blob::at(0.11, Box::new(drop), [0.0, 0.0]));
     liquid.zones.push(Zone {
-        shape: Box::new(Cuboid::between([2.0, 8.0], [2.25, 8.25])),
         fills: true,
-        drains: false,
         velocity: Some(Box::new(|_| [0.0; 2])),
-        drags: false,
         on: Box::new(|t| t > 0.05),
-        speed: 0.0,
+        ..Zone::at(Box::new(Cuboid::between([2.0, 8.0], [2.25, 8.25])))
     });
     run(&mut liquid, 0.3, 1.0, |_, _| {});
     let near =
