@@ -38,7 +38,7 @@ const ALL: &[GalleryScene] = scenes! {
     "dam_3d"
     "fountain"
     "crown_splash"
-    "ink_dams"
+    "ink_dam"
     "two_juices"
     "poured_glass"
     "rain"
