@@ -4,7 +4,7 @@ mod animate;
 mod bursts;
 mod effects;
 pub(crate) mod figure;
-mod liquid;
+pub(crate) mod liquid;
 pub(crate) mod shape;
 mod smoke;
 pub(crate) mod target;

@@ -38,6 +38,8 @@ const ALL: &[GalleryScene] = scenes! {
     "dam_3d"
     "fountain"
     "crown_splash"
+    "ink_dam"
+    "two_juices"
     "poured_glass"
     "rain"
     "wave_tank"

@@ -8,7 +8,7 @@ use super::surface::names;
 use crate::npy::write_npy;
 use crate::output::IoError;
 use squall_core::Particles;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const PLACES: [&str; 3] = ["x", "y", "z"];
 const VELOCITIES: [&str; 3] = ["vx", "vy", "vz"];
@@ -115,16 +115,13 @@ fn from_table(mut table: Table) -> Result<LoadedParticles, Fault> {
     Ok(LoadedParticles { particles, notes })
 }
 
-/// Writes places and velocities as two arrays for NumPy, each with one row per particle and one column per axis.
-pub fn write_particles_npy(
-    positions: impl AsRef<Path>,
-    velocities: impl AsRef<Path>,
-    particles: &Particles,
-) -> Result<(), IoError> {
-    check(particles).map_err(|what| IoError::content(positions.as_ref(), what))?;
-    for (path, lists) in [(positions.as_ref(), &particles.positions), (velocities.as_ref(), &particles.velocities)] {
+/// Writes particles as arrays for NumPy, one file for each: `path("positions")` and `path("velocities")` with a row for each particle and a column for
+/// each axis, and every attribute under its name with a number for each particle.
+pub fn write_particles_npy(path: impl Fn(&str) -> PathBuf, particles: &Particles) -> Result<(), IoError> {
+    check(particles).map_err(|what| IoError::content(&path("positions"), what))?;
+    for (name, lists) in [("positions", &particles.positions), ("velocities", &particles.velocities)] {
         let rows: Vec<f32> = (0..particles.len()).flat_map(|i| lists.iter().map(move |list| list[i])).collect();
-        write_npy(path, &[particles.len(), lists.len()], &rows)?;
+        write_npy(path(name), &[particles.len(), lists.len()], &rows)?;
     }
-    Ok(())
+    particles.attributes.iter().try_for_each(|(name, values)| write_npy(path(name), &[particles.len()], values))
 }

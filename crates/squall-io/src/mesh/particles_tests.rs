@@ -113,10 +113,12 @@ fn truncated_and_damaged_particles_say_where() {
 #[test]
 fn arrays_have_a_row_for_each_particle() {
     let folder = TestFolder::new("particles-npy");
-    let [places, speeds] = ["p.npy", "v.npy"].map(|name| folder.join(name));
+    let path = |name: &str| folder.join(format!("p_{name}.npy"));
     let all = particles(2);
-    write_particles_npy(&places, &speeds, &all).unwrap();
-    let (shape, values) = read_npy(&places).unwrap();
+    write_particles_npy(path, &all).unwrap();
+    let (shape, values) = read_npy(path("positions")).unwrap();
     assert_eq!((shape, values[2], values[3]), (vec![5, 2], all.positions[0][1], all.positions[1][1]));
-    assert_eq!(read_npy(&speeds).unwrap().1[3], all.velocities[1][1]);
+    assert_eq!(read_npy(path("velocities")).unwrap().1[3], all.velocities[1][1]);
+    let (name, values) = &all.attributes[0];
+    assert_eq!(read_npy(path(name)).unwrap(), (vec![5], values.clone()));
 }

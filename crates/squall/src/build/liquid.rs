@@ -132,6 +132,14 @@ impl<const D: usize> Shape<D> for Drawn<D> {
         (0.5 - (0..1 << D).map(corner).sum::<f64>()) * self.grid.spacing[0]
     }
 
+    fn velocity(&self, _: [f64; D], _: f64) -> [f64; D] {
+        [0.0; D]
+    }
+
+    fn moves(&self) -> bool {
+        false
+    }
+
     fn bounds(&self, _: f64) -> Option<([f64; D], [f64; D])> {
         let size = self.grid.size();
         Some((self.grid.origin, std::array::from_fn(|a| self.grid.origin[a] + size[a])))
@@ -217,6 +225,24 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
     Estimate { bytes, fields, solver: plan.how(), why: plan.reason.to_owned() }
+}
+
+/// Whether a blob has an inside at all: looks at points of a lattice where it is.
+pub fn has_inside<const D: usize>(setup: &Setup, blob: &setup::Blob) -> Result<bool, BuildError> {
+    const POINTS: usize = 40;
+    let grid = grid::<D>(&setup.grid);
+    let shape = blob_shape::<D>(setup, &grid, blob)?;
+    let size = grid.size();
+    let (low, high) =
+        shape.bounds(blob.time).unwrap_or((grid.origin, std::array::from_fn(|a| grid.origin[a] + size[a])));
+    let point = |mut i: usize| {
+        std::array::from_fn(|a| {
+            let k = i % POINTS;
+            i /= POINTS;
+            low[a] + (k as f64 + 0.5) / POINTS as f64 * (high[a] - low[a])
+        })
+    };
+    Ok((0..POINTS.pow(D as u32)).any(|i| shape.distance(point(i), blob.time) < 0.0))
 }
 
 /// About how much of the box a blob fills: by points of a lattice.

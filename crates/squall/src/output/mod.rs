@@ -170,14 +170,15 @@ pub struct End<'a> {
 pub fn needs_surface(setup: &Setup) -> bool {
     let out = &setup.output;
     let volumes = out.vdb.as_ref().is_some_and(|vdb| vdb.fields.iter().any(|field| field == SURFACES));
-    setup.liquid.is_some() && (!out.mesh.is_empty() || out.particles || volumes)
+    setup.liquid.is_some() && (!out.mesh.is_empty() || out.particles || out.particle_arrays || volumes)
 }
 
 /// Everything that a scene asks for. Its movie bears the name `name`.
 pub fn outputs(setup: &Setup, name: &str) -> Vec<Box<dyn FrameOutput>> {
-    let all: [Option<Box<dyn FrameOutput>>; 8] = [
+    let all: [Option<Box<dyn FrameOutput>>; 9] = [
         meshes::Meshes::new(setup).map(boxed),
         meshes::ParticleFiles::new(setup).map(boxed),
+        meshes::ParticleArrays::new(setup).map(boxed),
         fields::Fields::new(setup).map(boxed),
         volumes::Volumes::new(setup).map(boxed),
         light::Light::new(setup).map(boxed),

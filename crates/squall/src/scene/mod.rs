@@ -494,10 +494,12 @@ table! {
         exr: bool [] (false),
         /// Volumes (.vdb) for Blender, Houdini and `squall render`; 3D only.
         vdb: Vdb [] (none "true in 3D, except for stable fluids"),
-        /// The surface of a liquid: `"ply"` (with velocities), `"obj"`, `"glb"` for each frame, `"usda"` for all; in 2D `"svg"`.
+        /// The surface of a liquid: `"ply"` (with velocities, colours and whatever it carries), `"obj"`, `"glb"` for each frame, `"usda"` for all; in 2D `"svg"`.
         mesh: Vec<Spanned<MeshFormat>> [LIQUID] (Vec::new()),
-        /// The particles of a liquid for each frame (.ply): for `squall mesh`, which makes other meshes of them.
+        /// The particles of a liquid for each frame (.ply), with velocities and whatever they carry: for `squall mesh`, which makes other meshes of them.
         particles: bool [LIQUID] (false),
+        /// The same as arrays for NumPy (.npy): places, velocities, and whatever they carry.
+        particle_arrays: bool [LIQUID] (false),
         /// The movie written at the end.
         movie: Movie [Run] (Movie::Gif),
         /// Raw numbers (.npy) for each frame: substances, `"velocity"`, `"pressure"`, `"vorticity"`, `"speed"`.

@@ -17,6 +17,9 @@ pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Probl
     idle_substances(setup, file, problems);
     smoke_without_sources(setup, problems);
     no_liquid(setup, file, problems);
+    empty_blobs(setup, file, problems);
+    useless_zones(setup, file, problems);
+    fast_mixing(setup, file, problems);
     unseen_smoke(setup, file, problems);
     late_targets(setup, file, problems);
     useless_forces(setup, file, problems);
@@ -121,6 +124,88 @@ fn no_liquid(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>
         if let Some(time) = blob.time.as_ref().filter(|time| time.value > setup.time.duration()) {
             let message = format!("`blob.{i}` appears at {} s, after the last frame", time.value);
             problems.warn(time.span, message, "too late").help("raise `time.frames`, or make it earlier");
+        }
+    }
+}
+
+/// Meshes that are open or flat, pictures that are blank: nothing is inside of them.
+fn empty_blobs(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    use crate::build::liquid::has_inside;
+    if setup.cell_count() > MAX_CELLS {
+        return;
+    }
+    let typed = file.blob.iter().flat_map(|list| &list.value);
+    for (i, (blob, typed)) in setup.blobs.iter().zip(typed).enumerate() {
+        let inside = match (&blob.shape, setup.dimensions()) {
+            // All others have one.
+            (Some(shape), _) if !shape.has_mesh() => continue,
+            (_, 2) => has_inside::<2>(setup, blob),
+            _ => has_inside::<3>(setup, blob),
+        };
+        if let Ok(false) = inside {
+            let shape = typed.shape.as_ref().map(|s| s.span);
+            let place = shape.or(typed.figure.as_ref().map(|f| f.span)).unwrap_or(typed.span);
+            let help = match shape {
+                Some(_) => {
+                    "the mesh is open or flat: close it, or make a sheet of it with mesh = { file = ..., sheet = 0.05 }"
+                }
+                None => "it is blank, or finer than the cells: make it larger, or `invert` it",
+            };
+            problems.error(place, format!("`blob.{i}` encloses nothing"), "no liquid appears").help(help);
+        }
+    }
+}
+
+/// Sources inside of a solid, where there is never any liquid.
+fn useless_zones(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    if setup.liquid.is_none() {
+        return;
+    }
+    const POINTS: usize = 8;
+    let (d, h) = (setup.dimensions(), setup.grid.spacing()[0]);
+    let typed = file.source.iter().flat_map(|list| &list.value);
+    for (i, (source, typed)) in setup.sources.iter().zip(typed).enumerate() {
+        let (lo, hi) = source.shape.extent();
+        if !source.motion.is_rest() || source.follow.is_some() || lo.iter().chain(&hi).any(|x| !x.is_finite()) {
+            continue;
+        }
+        let points: Vec<Vec<f64>> = (0..POINTS.pow(d as u32))
+            .map(|i| {
+                let part = |a: usize| (i / POINTS.pow(a as u32) % POINTS) as f64 + 0.5;
+                (0..d).map(|a| lo[a] + part(a) / POINTS as f64 * (hi[a] - lo[a])).collect()
+            })
+            .filter(|x: &Vec<f64>| contains(&source.shape, x, h))
+            .collect();
+        let hides = |o: &&Object| {
+            o.solid && o.motion.is_rest() && !points.is_empty() && points.iter().all(|x| contains(&o.shape, x, h))
+        };
+        if let Some(object) = setup.objects.iter().find(hides) {
+            let place = typed.shape.as_ref().map_or(typed.span, |s| s.span);
+            let message = format!("`source.{i}` lies inside of the object `{}`", object.name);
+            problems.warn(place, message, "no liquid gets there").help("let it reach out of the object, or move it");
+        }
+    }
+}
+
+/// Inks that mix so fast that steps take long.
+fn fast_mixing(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    const MANY: f64 = 50.0;
+    const MOST: f64 = 5000.0;
+    let h = setup.grid.spacing()[0];
+    for (i, s) in setup.substances.iter().enumerate().filter(|_| setup.liquid.is_some()) {
+        // One pass over the particles mixes over a sixth of a cell's square.
+        let passes = 6.0 * s.diffusion / (setup.time.fps * h * h);
+        if passes > MANY {
+            let typed =
+                file.substance.as_ref().and_then(|named| named.0.get(i)).and_then(|(_, s)| s.diffusion.as_ref());
+            let message = format!("`{}` is mixed {passes:.0} times in every frame", s.name);
+            let spread = (2.0 * s.diffusion / setup.time.fps).sqrt();
+            let help = format!("it spreads by {spread:.3} m in a frame: make `diffusion` smaller");
+            let place = typed.map(|d| d.span);
+            match passes > MOST {
+                true => problems.error(place, message, format!("at most {MOST} times")).help(help),
+                false => problems.warn(place, message, "slow").help(help),
+            };
         }
     }
 }
@@ -244,6 +329,7 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
             let axis = ["x", "y", "z"][a];
             let (what, label) = match grid.is_unbounded() {
                 true => ("outside the box that is looked at", "is not in the picture"),
+                false if source.drain => ("outside the box", "drains nothing"),
                 false => ("outside the box", "emits nothing"),
             };
             problems.warn(place, format!("`source.{i}` lies {what}"), label).help(format!(

@@ -425,6 +425,8 @@ pub struct Output {
     pub mesh: Vec<MeshFormat>,
     /// Whether its particles are written.
     pub particles: bool,
+    /// Whether they are written as arrays.
+    pub particle_arrays: bool,
     /// The movie at the end.
     pub movie: Movie,
     /// Fields written raw for each frame.

@@ -571,7 +571,7 @@ impl<'a> Resolver<'a> {
                     .error(name.span, format!("`{}` cannot be the name of a substance", name.value), "not a name")
                     .help("names begin with a letter and have up to 40 letters, digits and underscores");
             } else if RESERVED.contains(&name.as_str())
-                || (self.model == Model::Liquid && name.as_str() == "surface")
+                || (self.model == Model::Liquid && ["surface", "positions", "velocities"].contains(&name.as_str()))
                 || crate::expr::CONSTANTS.iter().any(|(c, _)| *c == name.as_str())
                 || crate::expr::function_names().any(|f| f == name.as_str())
             {

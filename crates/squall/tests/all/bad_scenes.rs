@@ -71,8 +71,29 @@ cases!(liquids, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n", {
     "a spout outside" => "[[spout]]\ncenter = [1.0, 0.5]\ndirection = [1.0, 0.0]\nradius = 0.1\n",
     "a spout inside of an object" => "[[spout]]\ncenter = [0.5, 0.5]\ndirection = [1.0, 0.0]\nradius = 0.1\n[[object]]\nname = \"wall\"\nshape = { box = { min = [0.4, 0.0], max = [0.7, 1.0] } }\n",
     "a spout in space" => "[[spout]]\ncenter = [0.5, 0.5, 0.5]\ndirection = [1.0, 0.0]\nradius = -0.1\nspeed = -1.0\nside = 3\n",
+    "a spout with keys of space" => "[[spout]]\ncenter = [0.5, 0.5]\ndirection = [1.0, 0.0]\nwidth = 0.1\nheight = 0.2\nside = [0.0, 1.0]\n",
+    "a drain outside, and one inside of an object" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n[[source]]\nshape = { sphere = { center = [2.5, 0.5], radius = 0.2 } }\ndrain = true\n[[source]]\nshape = { sphere = { center = [0.9, 0.1], radius = 0.05 } }\ndrain = true\n[[object]]\nname = \"wall\"\nshape = { box = { min = [0.8, 0.0], max = [1.0, 1.0] } }\n",
+    "inks that are not there" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\nset = { red = 1.0, liquid = 2.0 }\n[substance.read]\n[[spout]]\ncenter = [0.5, 0.5]\ndirection = [1.0, 0.0]\nradius = 0.1\nset = { blue = 1.0 }\n",
+    "inks with keys of smoke" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\nset = { red = 1.0 }\n[substance.red]\nboundary = { x = 1.0 }\nsource = 2.0\nthreshold = 0.1\n[substance.surface]\n[substance.liquid]\ndiffusion = 1.0\n",
+    "an ink that is never there" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n[substance.red]\ncolor = \"#ff0000\"\n",
+    "an ink that mixes fast" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\nset = { red = 1.0 }\n[substance.red]\ndiffusion = 0.5\n",
+    "an ink that mixes at once" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\nset = { red = 1.0 }\n[substance.red]\ndiffusion = 100.0\n",
+    "a shape and a figure" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\nfigure = { text = \"A\" }\n",
+    "a figure of nothing" => "[[blob]]\nfigure = { formula = \"0.2\" }\n",
+    "a figure that moves" => "[[blob]]\nfigure = { formula = \"t\" }\n",
+    "a picture that is not there" => "[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n[[blob]]\nfigure = { image = \"missing.png\" }\n",
     "a spout that never starts" => "[[spout]]\ncenter = [0.5, 0.5]\ndirection = [1.0, 0.0]\nradius = 0.1\nfrom = 100.0\n",
 });
+
+#[test]
+fn a_blob_of_a_mesh_that_encloses_nothing_is_an_error_at_its_place() {
+    let folder = crate::folder::Folder::new("open-mesh");
+    std::fs::write(folder.0.join("sheet.obj"), "v 0.2 0.5 0.2\nv 0.8 0.5 0.2\nv 0.8 0.6 0.8\nf 1 2 3\n").unwrap();
+    let text = "model = \"liquid\"\n[grid]\ncells = [16, 16, 16]\n[[blob]]\nshape = { mesh = \"sheet.obj\" }\n";
+    let scene = Scene::parse("scene.toml", text, &[]).unwrap().with_assets(squall::Assets::folder(&folder.0));
+    let error = plain(&scene.setup().unwrap_err());
+    assert!(error.contains("`blob.0` encloses nothing") && error.contains("scene.toml:5"), "{error}");
+}
 
 cases!(textures, "[grid]\ncells = [32, 48]\n[boundary]\nx = \"periodic\"\n", {
     "nothing painted" => "[texture]\nperiod = 2.0\n",

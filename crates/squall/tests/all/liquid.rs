@@ -194,3 +194,128 @@ fn flat_water_is_written_as_outlines() {
     let svg = String::from_utf8(folder.files("run")["surface_0002.svg"].clone()).unwrap();
     assert!(svg.contains("<path") && svg.contains("</svg>"), "{svg}");
 }
+
+/// Two columns of ink in a box, one heated from below.
+const INKS: &str = r##"
+model = "liquid"
+[grid]
+cells = [24, 16, 12]
+size = [1.5, 1.0, 0.75]
+[substance.red]
+color = "#ff2010"
+diffusion = 1e-3
+[substance.blue]
+color = "#1030ff"
+[substance.warmth]
+initial = "20 + 10*x"
+dissipation = 0.1
+[[force]]
+buoyancy = { substance = "warmth", strength = 0.002, ambient = 20.0 }
+[[blob]]
+shape = { box = { min = [0.0, 0.0, 0.0], max = [0.5, 0.6, 0.75] } }
+set = { red = 1.0, warmth = 50.0 }
+[[blob]]
+shape = { box = { min = [1.0, 0.0, 0.0], max = [1.5, 0.6, 0.75] } }
+set = { blue = 0.5 }
+[[source]]
+shape = { box = { min = [0.0, 0.0, 0.0], max = [1.5, 0.1, 0.75] } }
+rate = { warmth = 5.0 }
+[time]
+frames = 4
+[output]
+width = 48
+movie = "none"
+mesh = ["ply", "obj", "glb", "usda"]
+particles = true
+particle_arrays = true
+[render]
+quality = "preview"
+"##;
+
+#[test]
+fn inks_are_in_particles_meshes_volumes_and_pictures() {
+    let folder = Folder::new("liquid-inks");
+    let out = folder.0.join("run");
+    let mut first = None;
+    let see = &mut |event: &Event<'_>| {
+        if let Event::Picture { frame: 4, image } = event {
+            first = Some((*image).clone());
+        }
+    };
+    squall::run(&setup(INKS), &options(&out), see, &CancelToken::default()).unwrap();
+    let particles = read_particles_ply(out.join("particles_0004.ply")).unwrap().particles;
+    let names: Vec<&str> = particles.attributes.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["red", "blue", "warmth"]);
+    let values = |k: usize| particles.attributes[k].1.iter().copied();
+    assert!(values(0).fold(0.0, f32::max) > 0.99 && values(0).all(|v| (0.0..=1.0).contains(&v)));
+    assert!(values(1).all(|v| v == 0.0 || v == 0.5), "what does not diffuse stays what it is");
+    // Half a kelvin of 20 to 50 is lost or won in 0.13 s.
+    assert!(values(2).all(|v| (19.0..51.0).contains(&v)) && values(2).any(|v| (25.0..36.0).contains(&v)));
+    let (shape, blue) = squall_io::read_npy(out.join("particles_blue_0004.npy")).unwrap();
+    assert!(shape == [particles.len()] && values(1).eq(blue), "the same numbers as an array");
+    let mesh = read_surface_ply(out.join("surface_0004.ply")).unwrap();
+    let names: Vec<&str> = mesh.attributes.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["red_2", "blue_2", "warmth"], "red and blue are the colour");
+    for (x, [r, _, b]) in mesh.positions.iter().zip(&mesh.colors) {
+        assert!(if x[0] < 0.75 { *r > 4.0 * b } else { b > r }, "{r} {b} at {x:?}");
+    }
+    let stage = std::fs::read_to_string(out.join("surface.usda")).unwrap();
+    assert!(stage.contains("primvars:displayColor") && stage.contains("primvars:warmth"));
+    let file = read_vdb(out.join("volume_0004.vdb")).unwrap();
+    let names: Vec<&str> = file.grids.iter().map(|g| g.name.as_str()).collect();
+    assert_eq!(names, ["surface", "red", "blue", "warmth"]);
+
+    let again = |name: &str| folder.0.join(name);
+    let none = &mut |_: &Event<'_>| {};
+    let (scene, assets, cancel) = (setup(INKS), Assets::none(), CancelToken::default());
+    squall::run::mesh(&scene, &out, &assets, &options(&again("meshes")), none, &cancel).unwrap();
+    assert_eq!(folder.files("meshes")["surface_0004.ply"], folder.files("run")["surface_0004.ply"], "the same bytes");
+    // From volumes of 16 bits with the same colours; a grey picture would differ by far more.
+    let mut second = None;
+    let see = &mut |event: &Event<'_>| {
+        if let Event::Picture { frame: 4, image } = event {
+            second = Some((*image).clone());
+        }
+    };
+    squall::run::render(&scene, &out, &assets, &options(&again("pictures")), see, &cancel).unwrap();
+    let (first, second) = (first.unwrap(), second.unwrap());
+    let pairs = first.pixels.as_flattened().iter().zip(second.pixels.as_flattened());
+    let off = pairs.map(|(a, b)| f64::from(a.abs_diff(*b))).sum::<f64>() / (4 * first.pixels.len()) as f64;
+    let red = first.pixels.iter().filter(|[r, g, b, _]| *r > 2 * *g.max(b)).count();
+    assert!(red > first.pixels.len() / 50, "{red} red pixels");
+    assert!(off < 2.0, "{off} of 255 on average");
+}
+
+#[test]
+fn water_takes_the_colour_of_its_inks() {
+    let text = "model = \"liquid\"\n[grid]\ncells = [32, 32]\n[substance.red]\ncolor = \"#ff0000\"\n[substance.heat]\n\
+                [[blob]]\nshape = { box = { min = [0.0, 0.0], max = [0.5, 0.6] } }\nset = { red = 1.0, heat = 9.0 }\n\
+                [[blob]]\nshape = { box = { min = [0.5, 0.0], max = [1.0, 0.6] } }\nset = { heat = 9.0 }\n[output]\nwidth = 64\n";
+    let setup = setup(text);
+    let sim = build(&setup).unwrap();
+    let mut painter = squall::picture::Painter::new(&setup).unwrap();
+    let image = painter.draw(&*sim, 0.0, 0).unwrap().to_image(1.0);
+    let at = |x: usize, y: usize| image.pixels[x + image.width * y];
+    let ([r, g, b, _], [wr, wg, wb, _]) = (at(12, 50), at(52, 50));
+    assert!(r > 200 && g < 40 && b < 40, "red: {r} {g} {b}");
+    assert!(wb > wr && wb > wg, "water, whatever its heat: {wr} {wg} {wb}");
+}
+
+#[test]
+fn letters_and_formulas_are_filled_with_liquid() {
+    let count = |figure: &str| {
+        let text = format!("model = \"liquid\"\n[grid]\ncells = [64, 64]\n[[blob]]\nfigure = {figure}\n");
+        build(&setup(&text)).unwrap().particles().unwrap()
+    };
+    let disc = count("{ formula = \"(x - 0.5)^2 + (y - 0.5)^2 < 0.09\" }");
+    let wanted = std::f64::consts::PI * 0.09 * 64.0 * 64.0 * 4.0;
+    assert!((disc.len() as f64 / wanted - 1.0).abs() < 0.02, "{} of {wanted}", disc.len());
+    // A stem in the middle under a bar at the top.
+    let letter = count("{ text = \"T\" }");
+    let wide = |from: f32, to: f32| {
+        let row = letter.positions[0].iter().zip(&letter.positions[1]).filter(|(_, y)| (from..to).contains(y));
+        let xs: Vec<f32> = row.map(|(x, _)| *x).collect();
+        xs.iter().copied().fold(0.0, f32::max) - xs.iter().copied().fold(1.0, f32::min)
+    };
+    assert!(wide(0.8, 0.88) > 0.4 && wide(0.15, 0.5) < 0.25, "{} and {}", wide(0.8, 0.88), wide(0.15, 0.5));
+}

@@ -46,9 +46,23 @@ impl Resolver<'_> {
         passes.sort_by_key(|pass| Pass::WORDS.iter().position(|word| *word == pass.word()));
         passes.dedup();
         let mesh = self.mesh_formats(o);
-        let particles = *o.particles();
+        let (particles, particle_arrays) = (*o.particles(), *o.particle_arrays());
         let (movie, green, checkpoint_seconds) = (*o.movie(), *o.green(), *o.checkpoint_seconds());
-        Output { width, height, bits, exr, vdb, mesh, particles, movie, fields, passes, green, checkpoint_seconds }
+        Output {
+            width,
+            height,
+            bits,
+            exr,
+            vdb,
+            mesh,
+            particles,
+            particle_arrays,
+            movie,
+            fields,
+            passes,
+            green,
+            checkpoint_seconds,
+        }
     }
 
     /// Files of the surface.

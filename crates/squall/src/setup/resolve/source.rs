@@ -82,6 +82,14 @@ impl Resolver<'_> {
                     .error(direction.span, format!("`{key}.direction` has no length"), "goes nowhere")
                     .help("for example direction = [0.0, 1.0]: upwards");
             }
+            let only_3d = [("height", s.height.as_ref().map(|v| v.span)), ("side", s.side.as_ref().map(|v| v.span))];
+            for (name, span) in only_3d.into_iter().filter(|_| self.d == 2) {
+                if let Some(span) = span {
+                    self.problems
+                        .error(span, format!("`{key}.{name}` in a 2D scene"), "only in 3D")
+                        .help("leave it out: in 2D an opening is a slit of its `width`");
+                }
+            }
             let opening = match (&s.radius, &s.width) {
                 (Some(radius), None) => Opening::Disc(radius.value),
                 (None, Some(width)) => {
