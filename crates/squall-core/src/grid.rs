@@ -182,6 +182,18 @@ impl<const D: usize> Grid<D> {
         Grid::new(cells, cells.map(|n| n as f64 * h), [Axis::Bounded { lo: side, hi: side }; D])
     }
 
+    /// The cell that an index means: the same one on the other side of periodic axes, the last one behind an end.
+    pub(crate) fn nearest_cell(&self, cell: [isize; D]) -> [isize; D] {
+        std::array::from_fn(|a| match self.axes[a] {
+            Axis::Periodic => cell[a].rem_euclid(self.cells[a] as isize),
+            Axis::Bounded { .. } => {
+                let [first, last] = self.end_faces(a);
+                cell[a].clamp(first, last - 1)
+            }
+            Axis::Unbounded => cell[a],
+        })
+    }
+
     /// The faces on the two ends of an axis, by their indices: far away where there is no end.
     pub(crate) fn end_faces(&self, a: usize) -> [isize; 2] {
         let bounded = self.axes[a].sides().map_or([false; 2], |sides| sides.map(|side| side != Side::Unbounded));

@@ -8,7 +8,7 @@ use crate::rows;
 use crate::threads::prelude::*;
 
 /// A liquid that leaves a wall at a speed `u` is not held back by a pressure (over density) of less than this times `u^2`.
-const PRESSES: Real = 0.25;
+pub(crate) const PRESSES: Real = 0.25;
 
 impl<const D: usize> Grid<D> {
     /// What the pressure does: flat at walls and where the flow across the face is given, zero where the side is open.

@@ -86,8 +86,8 @@ pub struct Projection<'a, const D: usize> {
     pub swelling: Option<&'a Field<D>>,
     /// The surface of a liquid: only its cells are made free of divergence. The solver has to know of it.
     pub surface: Option<FreeSurface<'a, D>>,
-    /// The last pressure of a liquid, which lets go of walls that would have to draw.
-    pub(crate) lets_go: Option<&'a Field<D>>,
+    /// The last pressure of a liquid, which lets go of walls and objects that would have to draw, and how long the step is.
+    pub(crate) lets_go: Option<(&'a Field<D>, f64)>,
     /// The instruction set to use.
     pub isa: Isa,
     /// What is outside of an unbounded grid.
@@ -179,13 +179,16 @@ impl<'a, const D: usize> Projection<'a, D> {
         let surface = *surface;
         let lets_go = self.lets_go;
         u.iter_mut().for_each(|u| match lets_go {
-            Some(p) => u.set_end_faces_that_press(p),
+            Some((p, _)) => u.set_end_faces_that_press(p),
             None => u.set_end_faces(),
         });
         if let Some(solids) = solids {
             solids.prepare(grid, u, self.pushed);
         }
         u.iter_mut().for_each(|u| u.fill_halo());
+        if let (Some(solids), Some(p), Some(surface)) = (solids.as_deref_mut(), lets_go, surface) {
+            solids.let_go(grid, u, p, surface.phi);
+        }
         for field in [&mut *q, rhs, more] {
             field.relabel(At::Center, grid.pressure_ends());
         }

@@ -45,6 +45,7 @@ const ALL: &[GalleryScene] = scenes! {
     "wave_tank"
     "river"
     "stirred_cup"
+    "merging_drops"
     "rayleigh_benard"
     "stirred_box"
     "turbulence"

@@ -159,7 +159,7 @@ pub struct Flow<const D: usize> {
     pub(crate) scratch: MapScratch<D>,
     /// The scheme that the scratch was made for.
     scratch_for: Advection,
-    solver: Pressure<D>,
+    pub(crate) solver: Pressure<D>,
     /// Whether it is a liquid's.
     has_surface: bool,
     diffusion: Diffusion<D>,

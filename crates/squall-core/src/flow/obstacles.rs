@@ -74,6 +74,9 @@ impl<const D: usize> Flow<D> {
         if self.is_unbounded() {
             solids.move_to(&self.layout, &self.grid)?;
         }
+        if self.has_surface {
+            solids.expect_liquid()?;
+        }
         let exact = Field::on(&self.layout, At::Center, self.grid.flat_ends(1.0))?;
         self.obstacles = Some(Obstacles { solids, exact, walls: None, time: None });
         self.set_solver(true)?;

@@ -16,13 +16,13 @@ use crate::solid::Solids;
 
 /// What a solver has to know of.
 #[derive(Clone, Copy, Default)]
-pub(super) struct With {
+pub(crate) struct With {
     pub solids: bool,
     pub surface: bool,
 }
 
 /// How the pressure is found: directly in a box without objects, step by step around objects and on tiles.
-pub(super) struct Pressure<const D: usize>(Box<dyn PoissonSolver<D>>);
+pub(crate) struct Pressure<const D: usize>(Box<dyn PoissonSolver<D>>);
 
 impl<const D: usize> Pressure<D> {
     pub fn new(grid: &Grid<D>, layout: &Layout<D>, with: With, isa: Isa) -> Result<Self, OutOfMemory> {
@@ -44,6 +44,11 @@ impl<const D: usize> Pressure<D> {
     pub fn describe(&self) -> String {
         self.0.describe()
     }
+
+    /// `lap q = rhs`, to a part of the right side.
+    pub fn solve(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, tolerance: f64) -> SolveReport {
+        self.0.solve(rhs, q, tolerance)
+    }
 }
 
 impl<const D: usize> Flow<D> {
@@ -55,15 +60,20 @@ impl<const D: usize> Flow<D> {
 
     /// [`Flow::project`] of a liquid: `q` is zero on its surface, and what is not in it stays as it is.
     pub fn project_liquid(&mut self, surface: FreeSurface<'_, D>) -> Projected {
+        self.set_liquid(surface);
+        self.project_where(None, Some(surface))
+    }
+
+    /// Says to the solver where the liquid is.
+    pub(crate) fn set_liquid(&mut self, surface: FreeSurface<'_, D>) {
         let open = self.obstacles.as_ref().map(|o| o.solids.open());
         let domain = Domain { open, state: Some(surface.state), phi: Some(surface.phi) };
         self.solver.0.set(domain).expect("planned with a surface");
-        self.project_where(None, Some(surface))
     }
 
     /// `lap q = rhs` for the same liquid as the last projection, to a part of the right side.
     pub(crate) fn solve_in_liquid(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, tolerance: f64) -> SolveReport {
-        self.solver.0.solve(rhs, q, tolerance)
+        self.solver.solve(rhs, q, tolerance)
     }
 
     fn project_where(&mut self, pushed: Option<f64>, surface: Option<FreeSurface<'_, D>>) -> Projected {
@@ -87,7 +97,7 @@ impl<const D: usize> Flow<D> {
             pushed: pushed.map(|dt| (pressure, dt)),
             swelling,
             surface,
-            lets_go: surface.map(|_| pressure),
+            lets_go: surface.map(|_| (pressure, self.step)),
             isa: options.isa,
             outside: outside.as_mut().map(|o| o as &mut dyn Outside<D>),
             ..Projection::new(grid, &mut *solver.0)

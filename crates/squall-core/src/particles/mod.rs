@@ -82,6 +82,11 @@ impl<const D: usize> Particles<D> {
         self.tiles.iter().all(Vec::is_empty)
     }
 
+    /// Where its tiles are.
+    pub(crate) fn layout(&self) -> &Layout<D> {
+        &self.layout
+    }
+
     /// The particles of a tile.
     pub fn of_tile(&self, number: usize) -> &[Particle<D>] {
         &self.tiles[number]

@@ -49,11 +49,36 @@ pub trait Shape<const D: usize>: Send + Sync {
     /// Velocity of the material at (or nearest to) a point, in metres per second.
     fn velocity(&self, x: [f64; D], t: f64) -> [f64; D];
 
+    /// Where a point that goes along with the shape comes to: it is at `x` at the time `from`. Asks only about the time `to`, as if the shape had moved
+    /// as it then does.
+    fn carried(&self, x: [f64; D], from: f64, to: f64) -> [f64; D] {
+        if !self.moves() || from == to {
+            return x;
+        }
+        // The classical rule of fourth order, in parts: a whole turn may be a few of them.
+        const PARTS: usize = 2;
+        let dt = (to - from) / PARTS as f64;
+        (0..PARTS).fold(x, |x, _| {
+            let v = |x| self.velocity(x, to);
+            let ahead = |v: [f64; D], by: f64| std::array::from_fn(|a| x[a] + by * v[a]);
+            let first = v(x);
+            let second = v(ahead(first, 0.5 * dt));
+            let third = v(ahead(second, 0.5 * dt));
+            let fourth = v(ahead(third, dt));
+            ahead(std::array::from_fn(|a| first[a] + 2.0 * (second[a] + third[a]) + fourth[a]), dt / 6.0)
+        })
+    }
+
     /// A box that holds the shape at time `t`: lower and upper corner. `None` if it reaches infinitely far.
     fn bounds(&self, t: f64) -> Option<([f64; D], [f64; D])>;
 
     /// Whether the shape or its velocity ever changes: what is computed from a shape at rest can be kept.
     fn moves(&self) -> bool;
+
+    /// Whether the shape or its velocity at the time `to` differs from what it was at `from`.
+    fn changes(&self, _from: f64, _to: f64) -> bool {
+        self.moves()
+    }
 
     /// If the shape is all that lies behind a plane at rest: a point of the plane and its normal, of length 1, away from the
     /// shape.
@@ -75,12 +100,20 @@ impl<const D: usize, S: Shape<D> + ?Sized> Shape<D> for Box<S> {
         (**self).velocity(x, t)
     }
 
+    fn carried(&self, x: [f64; D], from: f64, to: f64) -> [f64; D] {
+        (**self).carried(x, from, to)
+    }
+
     fn bounds(&self, t: f64) -> Option<([f64; D], [f64; D])> {
         (**self).bounds(t)
     }
 
     fn moves(&self) -> bool {
         (**self).moves()
+    }
+
+    fn changes(&self, from: f64, to: f64) -> bool {
+        (**self).changes(from, to)
     }
 
     fn plane(&self) -> Option<([f64; D], [f64; D])> {

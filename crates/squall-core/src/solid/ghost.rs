@@ -315,7 +315,7 @@ pub(super) fn unit<const D: usize>(v: [f64; D], least: f64) -> Option<[f64; D]> 
 }
 
 /// Linear interpolation at a point from those values around it that are known, if any is.
-fn sample_known<const D: usize>(
+pub(super) fn sample_known<const D: usize>(
     grid: &Grid<D>,
     at: At,
     point: [f64; D],

@@ -11,9 +11,11 @@
 //! | `place` | where obstacles are on a grid, at one time, with their periodic images |
 //! | `update` | everything that is known about the solids at one time; only what a motion touches is computed anew |
 //! | `ghost` | velocities inside of solids, as the flow outside sees them |
+//! | `release` | liquid that leaves an object is not drawn back |
 //! | `around` | divergence, gradient and projection around solids |
 //! | `border` | the older method: solid cells and a correction of the cells at their border (Foster & Fedkiw 2001) |
 //! | `substance` | smoke near solids: none inside, none fading along walls |
+//! | `swept` | particles that meet objects: none ends inside, none passes |
 //! | `thin` | what to do about plates thinner than the grid can see |
 //! | `viscous` | friction: surfaces between the faces of the grid, as viscosity sees them |
 //!
@@ -35,7 +37,9 @@ mod border;
 mod fraction;
 mod ghost;
 mod place;
+mod release;
 mod substance;
+mod swept;
 mod thin;
 mod update;
 mod viscous;
@@ -43,6 +47,7 @@ mod viscous;
 pub use around::divergence_around;
 pub use fraction::open_fraction;
 pub use place::CellBox;
+pub(crate) use swept::Sweep;
 pub use update::Changed;
 pub use viscous::Walls;
 
@@ -109,6 +114,8 @@ pub struct Solids<const D: usize> {
     volume: Field<D>,
     open: VectorField<D>,
     velocity: VectorField<D>,
+    /// What is added to that where surfaces let go of a liquid.
+    pub(crate) leaving: Option<VectorField<D>>,
     /// Rows with a cell within [`BAND`] of a surface, or inside.
     near_rows: Vec<bool>,
     /// What is inside but visible from outside, by rows.
@@ -122,8 +129,8 @@ pub struct Solids<const D: usize> {
 struct Made<const D: usize> {
     grid: Grid<D>,
     t: f64,
-    /// Where the obstacles were, and whether they move.
-    places: smallvec::SmallVec<[(CellBox<D>, bool); 4]>,
+    /// Where the obstacles were, by number.
+    places: smallvec::SmallVec<[(CellBox<D>, usize); 4]>,
 }
 
 impl<const D: usize> Solids<D> {
@@ -158,6 +165,7 @@ impl<const D: usize> Solids<D> {
             volume: field(At::Center, 1.0)?,
             open: faces(1.0)?,
             velocity: faces(0.0)?,
+            leaving: None,
             near_rows: vec![false; rows],
             ghosts: vec![Vec::new(); rows],
             border: vec![Vec::new(); rows],
@@ -260,8 +268,9 @@ impl<const D: usize> Solids<D> {
     pub fn move_to(&mut self, layout: &Layout<D>, grid: &Grid<D>) -> Result<(), OutOfMemory> {
         let old = self.phi.layout().clone();
         let (Some(before), Some(after)) = (old.as_tiles(), layout.as_tiles()) else {
+            let holds_liquid = self.leaving.is_some();
             *self = Self::on(layout, grid, std::mem::take(&mut self.obstacles), self.boundary)?;
-            return Ok(());
+            return if holds_liquid { self.expect_liquid() } else { Ok(()) };
         };
         let band = (BAND * cell_size(grid)) as Real;
         self.phi.move_to(layout, band)?;
@@ -269,6 +278,7 @@ impl<const D: usize> Solids<D> {
         self.volume.move_to(layout, 1.0)?;
         self.open.iter_mut().try_for_each(|open| open.move_to(layout, 1.0))?;
         self.velocity.iter_mut().try_for_each(|u| u.move_to(layout, 0.0))?;
+        self.leaving.iter_mut().flatten().try_for_each(|u| u.move_to(layout, 0.0))?;
         let rows = layout.rows_per_part();
         let place = |t: usize| before.find(after.coords()[t]).map(|t| t * rows);
         let places = || (0..after.coords().len()).flat_map(|t| (0..rows).map(move |r| (t, r)));

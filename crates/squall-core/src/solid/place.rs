@@ -48,8 +48,10 @@ impl<const D: usize> CellBox<D> {
 }
 
 /// One obstacle, or a periodic image of it.
-pub(super) struct Placed<'a, const D: usize> {
+pub(crate) struct Placed<'a, const D: usize> {
     pub obstacle: &'a Obstacle<D>,
+    /// Which of the obstacles that is.
+    pub number: usize,
     shift: [f64; D],
     /// The cells that it may touch, with a margin of a little more than [`BAND`] cells.
     pub cells: CellBox<D>,
@@ -63,6 +65,12 @@ impl<const D: usize> Placed<'_, D> {
     pub fn velocity(&self, x: [f64; D], t: f64) -> [f64; D] {
         self.obstacle.shape.velocity(each(|a| x[a] - self.shift[a]), t)
     }
+
+    /// Where a point that goes along with it comes to.
+    pub fn carried(&self, x: [f64; D], from: f64, to: f64) -> [f64; D] {
+        let there = self.obstacle.shape.carried(each(|a| x[a] - self.shift[a]), from, to);
+        each(|a| there[a] + self.shift[a])
+    }
 }
 
 /// All obstacles at time `t`. One that reaches over the end of a periodic axis comes in again on the other side.
@@ -74,10 +82,10 @@ pub(super) fn place<'a, const D: usize>(
     let margin = (BAND + 1.0) * cell_size(grid);
     let size = grid.size();
     let mut placed = SmallVec::new();
-    for obstacle in obstacles {
+    for (number, obstacle) in obstacles.iter().enumerate() {
         let finite = |x: &[f64; D]| x.iter().all(|x| x.is_finite());
         let Some((lo, hi)) = obstacle.shape.bounds(t).filter(|(lo, hi)| finite(lo) && finite(hi)) else {
-            placed.push(Placed { obstacle, shift: [0.0; D], cells: CellBox::EVERYTHING });
+            placed.push(Placed { obstacle, number, shift: [0.0; D], cells: CellBox::EVERYTHING });
             continue;
         };
         let (lo, hi): ([f64; D], [f64; D]) =
@@ -106,7 +114,7 @@ pub(super) fn place<'a, const D: usize>(
                 ((x + shift[a] - grid.origin[a]) / grid.spacing[a]).floor().clamp(-1e12, 1e12) as isize
             };
             let cells = CellBox { lo: each(|a| index(lo[a], a)), hi: each(|a| index(hi[a], a) + 1) };
-            placed.push(Placed { obstacle, shift, cells });
+            placed.push(Placed { obstacle, number, shift, cells });
         }
     }
     placed

@@ -107,14 +107,16 @@ impl<const D: usize> Solids<D> {
             ghosts,
             border,
             max_speed,
+            leaving: _,
         } = self;
         obstacles.iter_mut().for_each(|o| o.shape.prepare(t));
         let placed = place(obstacles, grid, t);
-        let places: SmallVec<_> = placed.iter().map(|p| (p.cells, p.obstacle.shape.moves())).collect();
+        let places: SmallVec<_> = placed.iter().map(|p| (p.cells, p.number)).collect();
         let changed = match made.as_ref().filter(|made| made.grid == *grid) {
             None => Changed { boxes: [CellBox::EVERYTHING].into_iter().collect() },
             Some(made) => {
-                let moving = made.places.iter().chain(&places).filter(|(_, moves)| *moves);
+                let changes = |number: usize| obstacles[number].shape.changes(made.t, t);
+                let moving = made.places.iter().chain(&places).filter(|(_, number)| changes(*number));
                 Changed { boxes: moving.map(|(cells, _)| *cells).chain(anew.iter().copied()).collect() }
             }
         };

@@ -1,10 +1,12 @@
 //! Facts about liquids.
 
 mod carried;
+mod contact;
 mod moving;
 mod resting;
 mod sources;
 mod surface;
+mod tension;
 mod unbounded;
 
 use squall_core::force::Uniform;

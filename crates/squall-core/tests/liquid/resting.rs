@@ -1,6 +1,7 @@
 //! Liquids that do not move, or hardly.
 
-use super::{GRAVITY, mean, run, tank};
+use super::{GRAVITY, mean, run, tank, weightless};
+use squall_core::force::Uniform;
 use squall_core::model::Liquid;
 
 /// The largest mean speed over the last half of `seconds`, as a part of that of a fall by one cell.
@@ -26,6 +27,20 @@ fn water_at_rest_stays_at_rest() {
     pool.fill(1, |x| x[1] < 0.43, |_| [0.0; 3]);
     let most = unrest(pool, 1.0);
     assert!(most < 0.03, "3D: {most}");
+}
+
+#[test]
+fn water_stays_at_rest_at_any_height_and_however_gravity_is_tilted() {
+    // Surfaces that lie between the cells, level and on a slope: as calm as those above.
+    for (tilt, height) in [(0.0f64, 0.41), (0.0, 0.42), (11.0, 0.43), (27.0, 0.4), (45.0, 0.37)] {
+        let (sin, cos) = tilt.to_radians().sin_cos();
+        let mut pool = weightless([40, 40], [1.0; 2]);
+        pool.flow.forces.push(Box::new(Uniform([GRAVITY * sin, -GRAVITY * cos].map(|g| g as f32))));
+        pool.fill(1, |x| (x[1] - height) * cos < (x[0] - 0.5) * sin, |_| [0.0; 2]);
+        let most = unrest(pool, 1.0);
+        println!("tilted by {tilt}, {height} high: {most}");
+        assert!(most < 0.03, "tilted by {tilt}, {height} high: {most}");
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
         Transfer::Flip => Blend::Flip(liquid.flip as f32),
     };
     sim.keeps_volume = liquid.keep_volume;
+    sim.surface_tension = liquid.surface_tension;
     for s in &setup.substances[1..] {
         let k = sim.carry(&s.name, beginning(&grid, &s.initial, &noises)?)?;
         let substance = &mut sim.flow.substances[k + 1];
@@ -199,7 +200,9 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let plan = plan(Problem::of(&grid).with_solids(solids).with_surface(true));
     let around_solids = if solids { 2 * D + 3 } else { 0 };
     // Distance, density and what is to be moved; five for extrapolation; four vectors; windows of the particles.
-    let own = 3 + 5 + 4 * D + 3;
+    // Five more for surface tension; what objects do to a liquid that leaves them.
+    let tension = setup.liquid.as_ref().is_some_and(|liquid| liquid.surface_tension > 0.0);
+    let own = 3 + 5 + 4 * D + 3 + if tension { 5 } else { 0 } + if solids { D } else { 0 };
     let substances = setup.substances.len();
     let fields = Flow::<D>::fields_needed(&super::options(setup), substances) + around_solids + own;
     let cells = setup.cell_count() as f64;

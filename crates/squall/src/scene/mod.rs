@@ -222,6 +222,8 @@ table! {
         flip: f64 [Within(0.0, 1.0)] (0.97),
         /// Whether crowds of particles are spread and holes among them closed, so that the volume stays what it is.
         keep_volume: bool [] (true),
+        /// How its surface pulls itself together, for a density of 1000 kg/m³: that of water is 0.073. It shows on drops of millimetres; larger ones need more.
+        surface_tension: f64 ["N/m", AtLeast(0.0)] (0.0),
     }
 
     /// Liquid that appears, where there is none yet. It needs a shape, or a figure.

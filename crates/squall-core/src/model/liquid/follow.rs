@@ -51,6 +51,7 @@ impl<const D: usize> Liquid<D> {
         [&mut self.density, &mut self.appearing].into_iter().try_for_each(|f| f.reset_on(&layout))?;
         self.middle.iter_mut().chain(&mut self.push).try_for_each(|u| u.reset_on(&layout))?;
         self.extrapolation.reset_on(&layout)?;
+        self.tension = None;
         self.particles.go_to(&layout);
         self.phi.fill_halo();
         Ok(())

@@ -14,18 +14,23 @@
 //! a hundredth of its speed in a third of a second.
 
 mod carried;
+mod contact;
 mod follow;
 mod sources;
+mod tension;
 
+use self::contact::Contact;
+use self::tension::Tension;
 use super::{MOST_PARTS, Model, in_parts};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::flow::{Flow, fastest};
-use crate::grid::{At, Axis, Grid, Side};
+use crate::grid::{At, Axis, Grid};
 use crate::ledger::Account;
 use crate::level_set::{self, Extrapolation};
 use crate::ops;
-use crate::particles::{Blend, Particle, Particles, Patch};
+use crate::parameter::ParameterList;
+use crate::particles::{Blend, Particle, Particles};
 use crate::poisson::CellState;
 use crate::project::{FreeSurface, Projected};
 use crate::report::{Stage, StepReport};
@@ -37,15 +42,13 @@ pub use crate::flow::Options;
 pub use carried::{Beginning, Values};
 pub use sources::{Blob, Curve, Opening, Spout, Zone};
 use std::sync::Arc;
+pub use tension::DENSITY;
 
 /// Particles per cell along each axis.
 pub const PER_AXIS: usize = 2;
 
 /// The longest way of a step, in cells: longer steps are made in parts. Particles go no further than to the tile beside.
 const FURTHEST: f64 = 5.0;
-
-/// How close particles come to a wall or a solid, in cells.
-const APART: Real = 0.05;
 
 /// Which part of a crowd or a hole is to be gone after a step.
 const CORRECT: Real = 0.1;
@@ -75,6 +78,8 @@ pub struct Liquid<const D: usize> {
     pub blend: Blend,
     /// Whether crowds and holes are evened out.
     pub keeps_volume: bool,
+    /// Surface tension, in newtons per metre, for a density of [`DENSITY`].
+    pub surface_tension: f64,
     /// The distance to the surface, in metres, negative inside.
     phi: Field<D>,
     state: Field<D, CellState>,
@@ -90,6 +95,8 @@ pub struct Liquid<const D: usize> {
     /// The motion that moves particles apart.
     apart: VectorField<D>,
     extrapolation: Extrapolation<D>,
+    contact: Contact<D>,
+    tension: Option<Tension<D>>,
     scatter: Scatter<D>,
     /// Particles that left through open sides.
     lost: u64,
@@ -118,6 +125,7 @@ impl<const D: usize> Liquid<D> {
             poured_until: BEFORE,
             blend: Blend::Apic,
             keeps_volume: true,
+            surface_tension: 0.0,
             phi: center(level_set::FAR * grid.spacing[0] as Real)?,
             state: Field::on(&layout, At::Center, grid.flat_ends(0.0))?,
             density: center(0.0)?,
@@ -127,6 +135,8 @@ impl<const D: usize> Liquid<D> {
             push: like(&flow.velocity)?,
             apart: like(&flow.velocity)?,
             extrapolation: Extrapolation::new(&grid, &layout)?,
+            contact: Contact::default(),
+            tension: None,
             scatter: Scatter::new(1),
             lost: 0,
             drained: 0,
@@ -159,6 +169,7 @@ impl<const D: usize> Liquid<D> {
         self.make_room(cfl)?;
         let before = [self.particles.len() as u64, self.lost, self.drained];
         self.open_carried();
+        self.find_push(); //                        grad p, as objects still are
         self.flow.move_obstacles(t + dt);
         self.advance(dt, cfl); //                   u -= dt/2 grad p, x += dt v on particles, where v = u + dt/2 du/dt
         self.pour(t + dt)?; //                      more of it appears, or vanishes
@@ -167,6 +178,7 @@ impl<const D: usize> Liquid<D> {
         self.find_surface(t + dt)?; //                  phi from particles
         self.gather_momentum()?; //                 u from particles
         self.flow.push(t, dt); //                   u += dt f
+        self.pull_surface(dt)?; //                  u -= dt grad p, lap p = 0, p = sigma kappa on the surface
         let done = self.project(cfl); //            div u = 0 inside, p = 0 on the surface; u goes on beyond it
         self.renew_pressure(dt); //                 p = p/2 + q/dt
         self.even_out(dt)?; //                      lap s = e where particles crowd or miss; they move by grad s as well
@@ -211,6 +223,17 @@ impl<const D: usize> Liquid<D> {
         self.flow.grid.axes.map(|axis| axis == Axis::Periodic)
     }
 
+    /// How the last pressure pushes: between cells that were liquid, where objects were. (Where an object has moved on, its cells know of no pressure.)
+    fn find_push(&mut self) {
+        let timer = self.flow.timings.start();
+        let Flow { pressure, obstacles, grid, .. } = &mut self.flow;
+        let (open, h) = (obstacles.as_ref().map(|o| o.solids.open()), grid.spacing[0]);
+        pressure.fill_halo();
+        level_set::gradient(pressure, &self.phi, open, h, &mut self.push);
+        self.extrapolation.apply(&mut self.push, None, &self.phi, open, 2);
+        self.flow.timings.stop(Stage::Advect, timer);
+    }
+
     /// Particles go along with the flow, and stay out of walls and solids.
     fn advance(&mut self, dt: f64, cfl: f64) {
         let timer = self.flow.timings.start();
@@ -218,25 +241,11 @@ impl<const D: usize> Liquid<D> {
         let Self { flow, particles, .. } = self;
         let grid = flow.grid;
         let margin = (0.5 * cfl).ceil() as usize + 2;
-        let walls: [[bool; 2]; D] = grid.axes.map(|axis| match axis {
-            Axis::Bounded { lo, hi } => [lo, hi].map(|side| !matches!(side, Side::Open | Side::Unbounded)),
-            _ => [false; 2],
-        });
+        let walls = contact::walls(&grid);
         let keep_within = |tile: &Tile<D>, p: &mut Particle<D>| {
-            for a in 0..D {
-                if walls[a][0] {
-                    p.place[a] = p.place[a].max(APART - tile.first[a] as Real);
-                }
-                if walls[a][1] {
-                    p.place[a] = p.place[a].min((grid.cells[a] as isize - tile.first[a]) as Real - APART);
-                }
-            }
+            p.place = contact::within_walls(&grid, &walls, tile, p.place);
         };
-        // How the last pressure pushes, and the flow in the middle of the step.
-        let open = flow.obstacles.as_ref().map(|o| o.solids.open());
-        flow.pressure.fill_halo();
-        level_set::gradient(&flow.pressure, &self.phi, open, grid.spacing[0], &mut self.push);
-        self.extrapolation.apply(&mut self.push, None, &self.phi, open, 2);
+        // The flow in the middle of the step.
         let ahead = if flow.before_by > 0.0 { (0.5 * dt / flow.before_by).min(1.0) as Real } else { 0.0 };
         for (a, v) in self.middle.iter_mut().enumerate() {
             let (u, last, apart) = (&flow.velocity[a], &self.last[a], &self.apart[a]);
@@ -258,36 +267,54 @@ impl<const D: usize> Liquid<D> {
         flow.before_by = dt;
         let cells = (dt / grid.spacing[0]) as Real;
         let push = (&self.push, (0.5 * dt) as Real);
-        particles.push_and_advance(push, (&self.middle, cells), margin, periodic, keep_within);
-        if let Some(solids) = flow.solids() {
-            let layout = flow.layout();
-            let per_h = (1.0 / grid.spacing[0]) as Real;
-            particles.for_each_tile(|number, list| {
-                let tile = layout.tile(number);
-                if list.is_empty() {
-                    return;
-                }
-                let mut distance = Patch::default();
-                distance.copy(solids.distance(), &tile, margin, periodic);
-                for p in list {
-                    for _ in 0..3 {
-                        let (d, slope) = distance.value_and_slope(p.place);
-                        let missing = APART - d * per_h;
-                        let size = slope.iter().map(|s| s * s).sum::<Real>().sqrt();
-                        if missing <= 0.0 || size <= 0.0 {
-                            break;
-                        }
-                        for a in 0..D {
-                            p.place[a] += missing * slope[a] / size;
-                        }
-                        keep_within(&tile, p);
-                    }
-                }
-            });
+        let time = flow.time();
+        let sweep = flow.solids().map(|solids| solids.sweep(&grid, time, time + dt));
+        if let Some(sweep) = &sweep {
+            self.contact.note(particles, sweep);
         }
+        particles.push_and_advance(push, (&self.middle, cells), margin, periodic, keep_within);
+        if let Some(sweep) = &sweep {
+            self.contact.hold(particles, sweep, &grid);
+        }
+        drop(sweep);
         self.lost += particles.settle(periodic) as u64;
         self.enter(|account| &mut account.sides);
         self.flow.timings.stop(Stage::Advect, timer);
+    }
+
+    /// The surface pulls.
+    fn pull_surface(&mut self, dt: f64) -> Result<(), OutOfMemory> {
+        if self.surface_tension == 0.0 {
+            self.tension = None;
+            return Ok(());
+        }
+        let timer = self.flow.timings.start();
+        let periodic = self.periodic();
+        let Self { flow, particles, scatter, phi, state, tension, appearing, push, middle, .. } = self;
+        let h = flow.grid.spacing[0];
+        if tension.is_none() {
+            *tension = Some(Tension::new(&flow.grid, flow.layout())?);
+        }
+        let Some(tension) = tension else { unreachable!("it has just been made") };
+        let count = |full: &mut Field<D>| particles.count(scatter, PER_AXIS.pow(D as u32), periodic, full);
+        tension.find(self.surface_tension, h, phi, flow.solids(), count)?;
+        flow.set_liquid(FreeSurface { phi, state });
+        let Flow { solver, obstacles, velocity, .. } = flow;
+        let open = obstacles.as_ref().map(|o| o.solids.open());
+        tension.gradient((phi, open, h), appearing, middle, push, |rhs, p| {
+            solver.solve(rhs, p, tension::TOLERANCE);
+        });
+        let k = dt as Real;
+        for (u, g) in velocity.iter_mut().zip(&*push) {
+            u.par_rows(|row, u| u.iter_mut().zip(g.row(row)).for_each(|(u, g)| *u -= k * g));
+        }
+        flow.timings.stop(Stage::Force, timer);
+        Ok(())
+    }
+
+    /// The pressure that surface tension makes, over the density; `None` without any. It is no part of the flow's pressure.
+    pub fn tension_pressure(&self) -> Option<&Field<D>> {
+        self.tension.as_ref().map(Tension::inside)
     }
 
     /// Where the liquid is.
@@ -348,6 +375,7 @@ impl<const D: usize> Liquid<D> {
         let solids = self.flow.solids();
         let (phi, density) = (&self.phi, &self.density);
         let (rate, most) = (CORRECT / dt as Real, MOST / dt as Real);
+        let beside = (1.5 * grid.spacing[0]) as Real;
         self.appearing.par_rows(|row, out| {
             let here = phi.row(row);
             let volumes = solids.and_then(|s| s.volumes_near(row));
@@ -359,6 +387,14 @@ impl<const D: usize> Liquid<D> {
                 for x in 0..out.len() {
                     if low[x] >= 0.0 || high[x] >= 0.0 {
                         out[x] = 0.0;
+                    }
+                }
+            }
+            // Beside an object that liquid leaves there is a gap, and no hole.
+            if let Some((solids, distances)) = solids.and_then(|s| Some((s, s.distances_near(row)?))) {
+                for (x, out) in out.iter_mut().enumerate().filter(|(x, _)| distances[*x] < beside) {
+                    if solids.lets_go_near(row, x) {
+                        *out = 0.0;
                     }
                 }
             }
@@ -407,7 +443,9 @@ impl<const D: usize> Liquid<D> {
                 let new = inv_dt * q;
                 // What is left of the last pressure is not more than what is new: as much, where nothing changes.
                 let last = (0.5 * *p).clamp(new.min(0.0), new.max(0.0));
-                *p = if *phi < 0.0 { new + last } else { 0.0 };
+                // Zero is what nobody knows (see `solid/release.rs`).
+                let known = |p: Real| if p == 0.0 { -Real::MIN_POSITIVE } else { p };
+                *p = if *phi < 0.0 { known(new + last) } else { 0.0 };
             }
         });
     }
@@ -467,10 +505,12 @@ impl<const D: usize> Model<D> for Liquid<D> {
         Liquid::step(self, dt)
     }
 
-    /// Liquid that is about to appear moves, too.
+    /// Liquid that is about to appear moves, too, and so do waves that surface tension makes.
     fn longest_step(&self, cfl: f64) -> f64 {
         let expected = self.zones.iter().map(|zone| zone.speed).fold(0.0, f64::max);
-        self.flow.longest_step(cfl).min(cfl * self.flow.grid.min_spacing() / expected)
+        let h = self.flow.grid.min_spacing();
+        let waves = tension::longest_step(self.surface_tension, h);
+        self.flow.longest_step(cfl).min(cfl * h / expected).min(waves)
     }
 
     fn fields(&self) -> Vec<FieldInfo> {
@@ -483,6 +523,15 @@ impl<const D: usize> Model<D> for Liquid<D> {
         if name == SURFACE { Some(&self.phi) } else { self.flow.field(name, component) }
     }
 
+    fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
+        self.flow.visit_schemes(visit);
+        self.flow.visit_parameters(visit);
+        let doc = "surface tension, for a liquid of 1000 kg/m^3";
+        if let Some(v) = visit.number("surface_tension", "N/m", doc, [0.0, 1e6], self.surface_tension) {
+            self.surface_tension = v;
+        }
+    }
+
     fn visit_own_state(&mut self, visitor: &mut dyn StateVisitor) {
         // The flow may have been restored to other tiles.
         if let Err(error) = self.go_along() {
@@ -492,6 +541,9 @@ impl<const D: usize> Model<D> for Liquid<D> {
         visitor.integer("lost_particles", &mut self.lost);
         visitor.integer("drained_particles", &mut self.drained);
         visitor.real("poured_until", &mut self.poured_until);
+        if let Some(leaving) = self.flow.obstacles.as_mut().and_then(|o| o.solids.leaving.as_mut()) {
+            leaving.iter_mut().for_each(|u| crate::flow::show(visitor, "leaving_objects", u));
+        }
         self.particles.visit_state(visitor);
         self.visit_carried(visitor);
         crate::flow::show(visitor, SURFACE, &mut self.phi);

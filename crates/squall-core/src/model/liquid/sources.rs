@@ -333,6 +333,12 @@ impl<const D: usize> Shape<D> for Nozzle<D> {
         std::array::from_fn(|a| per * direction[a] + (later[a] - here[a]) * 1e4)
     }
 
+    /// The body itself: its front only pretends to move.
+    fn carried(&self, x: [f64; D], from: f64, to: f64) -> [f64; D] {
+        let built = self.spout.motions.iter().rev().fold(x, |x, motion| motion.place_back(x, from));
+        self.spout.place(built, to)
+    }
+
     fn bounds(&self, t: f64) -> Option<([f64; D], [f64; D])> {
         let middle = self.spout.place(self.spout.center, t);
         let reach = self.spout.size() * (self.spout.opening.reach() + self.depth);
@@ -341,6 +347,11 @@ impl<const D: usize> Shape<D> for Nozzle<D> {
 
     fn moves(&self) -> bool {
         !self.spout.steady || self.spout.motions.iter().any(Motion::moves)
+    }
+
+    fn changes(&self, from: f64, to: f64) -> bool {
+        let speed = |t| (self.spout.speed)(t).max(0.0);
+        self.spout.motions.iter().any(Motion::moves) || !self.spout.steady && speed(from) != speed(to)
     }
 }
 

@@ -179,6 +179,12 @@ impl<const D: usize, S: Shape<D>> Shape<D> for Moving<S, D> {
         add(pose.velocity_at(x), scale(pose.turn(own), self.motion.scale))
     }
 
+    fn carried(&self, x: [f64; D], from: f64, to: f64) -> [f64; D] {
+        let within = self.shape.carried(self.to_shape(&self.pose(from), x), from, to);
+        let pose = self.pose(to);
+        add(pose.center, pose.turn(scale(sub(within, self.motion.pivot), self.motion.scale)))
+    }
+
     /// The box around the turned box of the shape: a little more than needed.
     fn bounds(&self, t: f64) -> Option<([f64; D], [f64; D])> {
         let pose = self.pose(t);

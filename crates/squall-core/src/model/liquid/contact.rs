@@ -1,0 +1,95 @@
+//! Where particles may be: within the walls, and outside of objects, on the side from which they came.
+
+use crate::Real;
+use crate::grid::{Axis, Grid, Side};
+use crate::layout::tile_width;
+use crate::particles::Particles;
+use crate::solid::Sweep;
+use crate::threads::prelude::*;
+use crate::tiles::Tile;
+
+/// How close particles come to a wall or an object, in cells.
+pub(super) const APART: Real = 0.05;
+
+/// No particle goes further in a step, in cells.
+fn furthest<const D: usize>() -> f64 {
+    0.5 * tile_width::<D>() as f64
+}
+
+/// Which ends of which axes are walls that particles must not pass.
+pub(super) fn walls<const D: usize>(grid: &Grid<D>) -> [[bool; 2]; D] {
+    grid.axes.map(|axis| match axis {
+        Axis::Bounded { lo, hi } => [lo, hi].map(|side| !matches!(side, Side::Open | Side::Unbounded)),
+        _ => [false; 2],
+    })
+}
+
+/// A place of a tile, put back between the walls.
+pub(super) fn within_walls<const D: usize>(
+    grid: &Grid<D>,
+    walls: &[[bool; 2]; D],
+    tile: &Tile<D>,
+    mut place: [Real; D],
+) -> [Real; D] {
+    for a in 0..D {
+        if walls[a][0] {
+            place[a] = place[a].max(APART - tile.first[a] as Real);
+        }
+        if walls[a][1] {
+            place[a] = place[a].min((grid.cells[a] as isize - tile.first[a]) as Real - APART);
+        }
+    }
+    place
+}
+
+/// Where particles near objects were before they moved, by tiles.
+#[derive(Debug, Default)]
+pub(super) struct Contact<const D: usize> {
+    from: Vec<Vec<[Real; D]>>,
+}
+
+impl<const D: usize> Contact<D> {
+    /// Notes where particles are that may meet an object.
+    pub fn note(&mut self, particles: &Particles<D>, sweep: &Sweep<'_, D>) {
+        let layout = particles.layout();
+        self.from.resize_with(layout.tile_count(), Vec::new);
+        self.from.par_iter_mut().enumerate().for_each(|(number, from)| {
+            from.clear();
+            let (list, tile) = (particles.of_tile(number), layout.tile(number));
+            if !list.is_empty() && !sweep.near(tile.first, tile.cells, furthest::<D>()).is_empty() {
+                from.extend(list.iter().map(|p| p.place));
+            }
+        });
+    }
+
+    /// Puts particles that met an object back to their side of it.
+    pub fn hold(&self, particles: &mut Particles<D>, sweep: &Sweep<'_, D>, grid: &Grid<D>) {
+        let (layout, walls) = (particles.layout().clone(), walls(grid));
+        particles.for_each_tile(|number, list| {
+            let from = &self.from[number];
+            if from.len() != list.len() || list.is_empty() {
+                return;
+            }
+            let tile = layout.tile(number);
+            let near = sweep.near(tile.first, tile.cells, furthest::<D>());
+            let metres = |place: [Real; D]| -> [f64; D] {
+                std::array::from_fn(|a| grid.origin[a] + (tile.first[a] as f64 + f64::from(place[a])) * grid.spacing[a])
+            };
+            let place = |x: [f64; D]| -> [Real; D] {
+                std::array::from_fn(|a| ((x[a] - grid.origin[a]) / grid.spacing[a] - tile.first[a] as f64) as Real)
+            };
+            let apart = f64::from(APART) * grid.spacing[0];
+            for (p, from) in list.iter_mut().zip(from) {
+                let way = (0..D).map(|a| (p.place[a] - from[a]).powi(2)).sum::<Real>().sqrt();
+                let cell = std::array::from_fn(|a| tile.first[a] + p.place[a].floor() as isize);
+                if sweep.is_clear(&near, cell, f64::from(way)) {
+                    continue;
+                }
+                let within = |x: [f64; D]| metres(within_walls(grid, &walls, &tile, place(x)));
+                if let Some(x) = sweep.hold(&near, metres(*from), metres(p.place), apart, within) {
+                    p.place = place(x);
+                }
+            }
+        });
+    }
+}
