@@ -86,7 +86,7 @@ fn a_drop_swings_as_fast_as_rayleigh_says() {
     // Mode 2 of a disc: w^2 = 6 sigma / (rho R^3).
     let radius: f64 = 0.25;
     let period = std::f64::consts::TAU / (6.0 * SIGMA / radius.powi(3)).sqrt();
-    for (cells, off) in [(48, 0.13), (80, 0.1)] {
+    for (cells, off) in [(48, 0.1), (80, 0.08)] {
         let e: f64 = 0.1;
         let inside = |x: [f64; 2]| ((x[0] - 0.5) / (1.0 + e)).hypot((x[1] - 0.5) * (1.0 + e)) < radius;
         let mut disc = drop([cells; 2], [1.0; 2], inside);
