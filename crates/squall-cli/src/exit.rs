@@ -1,14 +1,15 @@
 //! How the command ends: exit codes and messages.
 
-use std::fmt;
 use std::io::IsTerminal;
 
-use miette::{Diagnostic, MietteHandlerOpts, Report};
+use miette::{MietteHandlerOpts, Report};
 use squall::build::BuildError;
 use squall::morph::MorphError;
 use squall::{DriveError, RunError, SceneError};
 use squall_core::StepError;
 use squall_io::{CheckpointError, FolderError, IoError, MeshFileError};
+
+use crate::drawn::Message;
 
 /// The exit codes, as documented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,33 +49,13 @@ pub struct Failure {
 impl Failure {
     /// A message, and perhaps what to do about it.
     pub fn new(code: Code, text: impl Into<String>, help: Option<String>) -> Self {
-        Self { code, report: Report::new(Message { text: text.into(), help }) }
+        Self { code, report: Report::new(Message::new(text.into(), help)) }
     }
 
     /// Writes the message to the standard error stream.
     pub fn tell(self) -> std::process::ExitCode {
         eprintln!("{:?}", self.report);
         self.code.into()
-    }
-}
-
-#[derive(Debug)]
-struct Message {
-    text: String,
-    help: Option<String>,
-}
-
-impl fmt::Display for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for Message {}
-
-impl Diagnostic for Message {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
     }
 }
 
@@ -85,7 +66,7 @@ impl From<SceneError> for Failure {
             _ if error.is_io() => Code::Io,
             _ => Code::Input,
         };
-        Self { code, report: Report::new(error) }
+        Self { code, report: Report::new(Message::from(&error)) }
     }
 }
 

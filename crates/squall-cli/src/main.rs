@@ -1,6 +1,7 @@
 //! The `squall` command: thin, one file per subcommand. What it does lives in the library `squall`.
 
 mod commands;
+mod drawn;
 mod exit;
 mod output;
 mod progress;
@@ -12,14 +13,14 @@ use commands::{bench, check, completions, flipbook, info, man, mesh, morph, new,
 const EXAMPLES: &str = "\
 Examples:
   squall run plume                       a scene of the gallery: frames and a movie in out/plume
-  squall run plume --frames 300          the same, longer: resumes where it stopped
-  squall morph text:Hello logo.png       letters of smoke become a picture
+  squall run plume --frames 300          extend it: resumes where it stopped
+  squall morph text:Hello logo.png       text made of smoke becomes a picture
   squall new storm --template 3d         a commented scene of your own, storm.toml
-  squall check storm.toml                is it right, and what will it take?
+  squall check storm.toml                is it valid, and how much memory does it need?
   squall run storm.toml --set solver.cfl=1 --set picture.map=ice
   squall flipbook burst --size 128 --power-of-two      textures for games, with motion vectors
-  squall render out/storm --set camera.turntable=6    other pictures of the same run
-  squall mesh out/dam_3d --refine 3      meshes of the water of a run, finer than its grid
+  squall render out/storm --set camera.turntable=6    render the same run again
+  squall mesh out/dam_3d --refine 3      mesh the water of a run, finer than its grid
 
 Exit codes:
   0 done            3 bad input: scene, checkpoint       6 numerical failure
@@ -44,11 +45,11 @@ struct Cli {
 enum Command {
     /// Run a scene: frames, a movie, logs
     Run(run::Args),
-    /// Make smoke take one shape after the other: pictures, letters, meshes
+    /// Morph smoke from shape to shape: pictures, text, meshes
     Morph(morph::Args),
-    /// Take the pictures of a finished run again, without simulating
+    /// Render a finished run again, without simulating
     Render(render::Args),
-    /// Make meshes of the liquid of a finished run, without simulating
+    /// Mesh the liquid of a finished run, without simulating
     Mesh(mesh::Args),
     /// Pack the frames of a scene into textures for games
     Flipbook(flipbook::Args),

@@ -172,7 +172,7 @@ impl Found {
         }
         if !voice.quiet {
             for warning in warnings {
-                eprintln!("{:?}", miette::Report::new(warning));
+                eprintln!("{:?}", miette::Report::new(crate::drawn::Message::from(&warning)));
             }
         }
         Ok(Loaded { name: self.name, setup, assets: self.assets, origin: self.origin })

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, Seek, Write};
 use std::path::Path;
 
+use ::exr::meta::attribute::TimeCode;
 use ::exr::prelude::{
     AnyChannel, AnyChannels, AttributeValue, Compression, Encoding, FlatSamples, Image, Layer, LayerAttributes,
     MetaData, ReadChannels, ReadLayers, SmallVec, Text, WritableImage, f16, read,
@@ -37,6 +38,15 @@ pub struct ExrPass<'a> {
     pub pixel: &'a (dyn Fn(usize) -> [f32; 4] + Sync),
 }
 
+/// When a picture is shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExrTime {
+    /// Frames per second.
+    pub fps: f64,
+    /// Its number: frame 0 is shown at time 0.
+    pub frame: u64,
+}
+
 /// A pass that was read, the top row first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExrPixels {
@@ -60,13 +70,13 @@ const LAYER: &str = "ViewLayer";
 /// The letters of numbers, in the order in which they are read.
 const LETTERS: [&str; 4] = ["RXV", "GY", "BZ", "AW"];
 
-/// Writes passes in one file, with the number of frames per second. Numbers beyond what their precision can hold become the largest
+/// Writes passes in one file, with the number of frames per second and the timecode. Numbers beyond what their precision can hold become the largest
 /// that it can, or [`FARTHEST`]. Equal pixels give equal bytes.
 pub fn write_exr(
     path: impl AsRef<Path>,
     [width, height]: [usize; 2],
     passes: &[ExrPass<'_>],
-    fps: f64,
+    time: ExrTime,
 ) -> Result<(), IoError> {
     let path = path.as_ref();
     let Some(pixels) = width.checked_mul(height).filter(|&n| n > 0 && n as u64 <= MAX_PIXELS) else {
@@ -85,7 +95,7 @@ pub fn write_exr(
     }
     let mut attributes = LayerAttributes {
         software_name: Some(Text::from(concat!("Squall ", env!("CARGO_PKG_VERSION")))),
-        frames_per_second: Some(rational(fps)),
+        frames_per_second: Some(rational(time.fps)),
         ..LayerAttributes::default()
     };
     // Older versions of Blender look for this before they look for layers.
@@ -94,7 +104,9 @@ pub fn write_exr(
     let encoding = Encoding { compression: Compression::ZIP16, ..Encoding::default() };
     let layer = Layer::new((width, height), attributes, encoding, AnyChannels::sort(channels));
     let mut encoded = Cursor::new(Vec::new());
-    let done = Image::from_layer(layer).write().non_parallel().to_buffered(&mut encoded);
+    let mut image = Image::from_layer(layer);
+    image.attributes.time_code = timecode(time);
+    let done = image.write().non_parallel().to_buffered(&mut encoded);
     done.map_err(|e| IoError::content(path, e))?;
     let mut file = OutputFile::create(path)?;
     file.write_all(encoded.get_ref()).map_err(|e| file.explain(e))?;
@@ -115,6 +127,19 @@ fn rational(fps: f64) -> (i32, u32) {
         }
     }
     ((fps * 1e4).round().clamp(1.0, f64::from(i32::MAX)) as i32, 10_000)
+}
+
+/// Hours, minutes, seconds and frames as SMPTE counts them: without leaving out numbers, up to 30 frames a second and a day.
+fn timecode(ExrTime { fps, frame }: ExrTime) -> Option<TimeCode> {
+    let rate = fps.round() as u64;
+    let seconds = frame.checked_div(rate).filter(|_| rate <= 30 && (fps / rate as f64 - 1.0).abs() < 2e-3)?;
+    Some(TimeCode {
+        hours: u8::try_from(seconds / 3600).ok().filter(|hours| *hours < 24)?,
+        minutes: (seconds / 60 % 60) as u8,
+        seconds: (seconds % 60) as u8,
+        frame: (frame % rate) as u8,
+        ..TimeCode::default()
+    })
 }
 
 /// Reads one pass of a picture; `Ok(None)`: it has no such pass.
@@ -174,7 +199,7 @@ mod tests {
             ExrPass { name: "Depth", channels: "Z", precision: ExrPrecision::Full, pixel: &depth },
             ExrPass { name: "Normal", channels: "XYZ", precision, pixel: &color },
         ];
-        write_exr(&path, size, &passes, 30.0)?;
+        write_exr(&path, size, &passes, ExrTime { fps: 30.0, frame: 95 })?;
         Ok(std::fs::read(path).unwrap())
     }
 
@@ -207,7 +232,7 @@ mod tests {
         assert!(pass(&folder, "Combined") == rounded);
         let bright = |_| [1e9, f32::INFINITY, -1e30, 1.0];
         let passes = [ExrPass { name: "Combined", channels: "RGBA", precision: ExrPrecision::Half, pixel: &bright }];
-        write_exr(folder.join("a.exr"), [1, 1], &passes, 24.0).unwrap();
+        write_exr(folder.join("a.exr"), [1, 1], &passes, ExrTime { fps: 24.0, frame: 1 }).unwrap();
         assert_eq!(pass(&folder, "Combined"), [[65504.0, 65504.0, -65504.0, 1.0]]);
     }
 
@@ -216,6 +241,23 @@ mod tests {
         assert_eq!([24.0, 25.0, 60.0, 0.5].map(rational), [(24, 1), (25, 1), (60, 1), (500, 1000)]);
         assert_eq!([23.976, 29.97, 59.94].map(rational), [(24_000, 1001), (30_000, 1001), (60_000, 1001)]);
         assert_eq!(rational(12.5), (12_500, 1000));
+    }
+
+    #[test]
+    fn pictures_say_when_they_are_shown() {
+        let folder = TestFolder::new("exr-time");
+        write(&folder, [2, 2], ExrPrecision::Half).unwrap();
+        let read = MetaData::read_from_file(folder.join("a.exr"), false).unwrap();
+        let attributes = &read.headers[0].shared_attributes;
+        assert_eq!(attributes.time_code, Some(TimeCode { seconds: 3, frame: 5, ..TimeCode::default() }));
+        assert_eq!(read.headers[0].own_attributes.frames_per_second, Some((30, 1)));
+        let day = 24 * 3600 * 24;
+        let last = timecode(ExrTime { fps: 23.976, frame: day - 1 }).unwrap();
+        assert_eq!((last.hours, last.minutes, last.seconds, last.frame), (23, 59, 59, 23));
+        // What SMPTE has no numbers for has none.
+        for (fps, frame) in [(24.0, day), (60.0, 1), (12.5, 1), (0.2, 1)] {
+            assert_eq!(timecode(ExrTime { fps, frame }), None, "{fps}");
+        }
     }
 
     #[test]

@@ -174,6 +174,40 @@ impl OutputFolder {
         Ok(opened)
     }
 
+    /// Gives the run in this folder, of a scene whose looks alone were edited, to the edited one. `files` of the frames up to `last`
+    /// have been made, `keep` belongs to every run; all other files of the old run are removed. No checkpoint is left: whoever is killed
+    /// in between begins again.
+    pub fn become_edited(
+        self,
+        owner: Owner<'_>,
+        series: &[String],
+        [gone, keep]: [&[String]; 2],
+        frames: std::ops::RangeInclusive<u64>,
+        files: impl Fn(u64) -> Vec<String>,
+    ) -> Result<(), FolderError> {
+        let Self { folder, manifest, mut records, .. } = self;
+        remove_checkpoints(&folder)?;
+        let kept: std::collections::HashSet<String> = frames.clone().flat_map(&files).collect();
+        let old = numbered_files(&folder, &manifest.series)?.into_iter().filter(|name| !kept.contains(name));
+        old.chain(gone.iter().filter(|name| !keep.contains(name)).cloned())
+            .try_for_each(|name| remove(&folder, &name))?;
+        records.keep(None, false)?;
+        let manifest = Manifest {
+            scene_hash: owner.hash.to_string(),
+            assets: owner.assets.map(str::to_owned),
+            frames_done: 0,
+            series: series.to_vec(),
+            ..manifest
+        };
+        let (replaced, begun_by, unsynced) = (true, None, Vec::new());
+        let mut edited = Self { folder, manifest, records, replaced, begun_by, unsynced };
+        for frame in frames {
+            edited.record_frame(frame, &files(frame))?;
+        }
+        edited.write_manifest()?;
+        Ok(edited.sync(keep)?)
+    }
+
     /// Whether the output of another scene, or of this one before it was edited, was removed.
     pub fn replaced(&self) -> bool {
         self.replaced
@@ -284,19 +318,25 @@ pub fn read_manifest(folder: impl AsRef<Path>) -> Result<Option<Manifest>, IoErr
 /// Removes the files of a run. Checkpoints go first, and durably: whatever happens then, no run goes on from a state whose
 /// frames are gone. The manifest goes last: killed in between, the folder still says whose it is.
 fn remove_output(folder: &Path, series: &[String], single: &[String]) -> Result<(), IoError> {
-    let remove = |name: &str| {
-        let path = folder.join(name);
-        match fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(IoError::file(&path, "remove")(e)),
-            _ => Ok(()),
-        }
-    };
-    // The older one first: what is left alone in between is the newest, whose frames are all there.
-    [PREVIOUS_CHECKPOINT, CHECKPOINT].into_iter().try_for_each(remove)?;
-    sync_folder(folder)?;
+    remove_checkpoints(folder)?;
     let numbered = numbered_files(folder, series)?;
-    numbered.iter().chain(single).try_for_each(|name| remove(name))?;
-    [RECORDS, MANIFEST].into_iter().try_for_each(remove)
+    numbered.iter().chain(single).try_for_each(|name| remove(folder, name))?;
+    [RECORDS, MANIFEST].into_iter().try_for_each(|name| remove(folder, name))
+}
+
+fn remove_checkpoints(folder: &Path) -> Result<(), IoError> {
+    // The older one first: what is left alone in between is the newest, whose frames are all there.
+    [PREVIOUS_CHECKPOINT, CHECKPOINT].into_iter().try_for_each(|name| remove(folder, name))?;
+    sync_folder(folder)
+}
+
+/// Removes a file, if it is there.
+fn remove(folder: &Path, name: &str) -> Result<(), IoError> {
+    let path = folder.join(name);
+    match fs::remove_file(&path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(IoError::file(&path, "remove")(e)),
+        _ => Ok(()),
+    }
 }
 
 /// Names of the form `series_0000.extension`, sorted.

@@ -1,7 +1,10 @@
 //! The files that a scene names: only those below one folder, or those that Squall carries along. A scene from somewhere
 //! else must not be able to read whatever lies on this machine.
 
+use std::fmt;
+use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use squall_core::shape::TriangleMesh;
 
@@ -53,6 +56,16 @@ pub enum AssetError {
         /// What is wrong with it.
         reason: String,
     },
+    /// All files of the scene together take more memory than it may.
+    #[error("{} and the files read before it take about {} MB; {} MB may be used", .path.display(), .needed >> 20, .limit >> 20)]
+    TooMuch {
+        /// Which file.
+        path: PathBuf,
+        /// Bytes that all of them take.
+        needed: u64,
+        /// Bytes that they may.
+        limit: u64,
+    },
     /// It is larger than any mesh should be.
     #[error("{} has {size} bytes; at most {MAX_BYTES} are read", .path.display())]
     TooLarge {
@@ -83,6 +96,7 @@ impl AssetError {
             AssetError::NotAFile(_) => "name a file",
             AssetError::Content { .. } => "meshes are OBJ, PLY, STL or glTF files",
             AssetError::TooLarge { .. } => "use a mesh with fewer triangles",
+            AssetError::TooMuch { .. } => "use fewer or smaller files, or raise --memory-limit",
         }
     }
 }
@@ -128,6 +142,11 @@ impl Assets {
 
     /// The content of a file.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, AssetError> {
+        self.read_after(0, name)
+    }
+
+    /// The content of a file, if it fits into memory beside what was loaded before, in bytes.
+    pub fn read_after(&self, loaded: u64, name: &str) -> Result<Vec<u8>, AssetError> {
         if let Some((_, bytes)) = self.embedded.iter().find(|(file, _)| *file == name) {
             return Ok(bytes.to_vec());
         }
@@ -151,6 +170,10 @@ impl Assets {
         if about.len() > MAX_BYTES {
             return Err(AssetError::TooLarge { path, size: about.len() });
         }
+        let needed = loaded.saturating_add(about.len());
+        if let Some(limit) = self.memory_limit().filter(|limit| needed > *limit) {
+            return Err(AssetError::TooMuch { path, needed, limit });
+        }
         std::fs::read(&real).map_err(failed)
     }
 }
@@ -166,19 +189,71 @@ pub fn numbered(name: &str, frame: u64) -> Option<String> {
     Some(format!("{}{frame:0digits$}{}", &name[..begin], &name[begin + digits..]))
 }
 
+/// What was read from files and made ready: triangles, pixels, densities. It is shared, and compared and shown by a fingerprint of the
+/// files alone, so that a [`Setup`](crate::Setup) that holds it is small data.
+pub struct Loaded<T> {
+    fingerprint: u64,
+    content: Arc<T>,
+}
+
+impl<T> Loaded<T> {
+    /// From files of this fingerprint.
+    pub fn new(fingerprint: u64, content: T) -> Self {
+        Self { fingerprint, content: Arc::new(content) }
+    }
+
+    /// The content, to be kept.
+    pub fn share(&self) -> Arc<T> {
+        self.content.clone()
+    }
+}
+
+impl<T> Deref for Loaded<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.content
+    }
+}
+
+impl<T> Clone for Loaded<T> {
+    fn clone(&self) -> Self {
+        Self { fingerprint: self.fingerprint, content: self.content.clone() }
+    }
+}
+
+impl<T> PartialEq for Loaded<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint
+    }
+}
+
+impl<T> fmt::Debug for Loaded<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Loaded({:016x})", self.fingerprint)
+    }
+}
+
 /// The meshes of one or more files.
 #[derive(Default)]
 pub(crate) struct MeshFiles {
     pub meshes: Vec<TriangleMesh>,
     /// A fingerprint of what all files hold.
     pub fingerprint: u64,
-    bytes: usize,
+    /// What the meshes take in memory.
+    pub bytes: usize,
 }
 
 impl MeshFiles {
-    /// Adds those of a file: all frames of an animation, `fps` a second, or one mesh.
-    pub fn load(&mut self, assets: &Assets, name: &str, fps: Option<f64>, up: Up) -> Result<(), AssetError> {
-        let bytes = assets.read(name)?;
+    /// Adds those of a file: all frames of an animation, `fps` a second, or one mesh. Other files have taken `loaded` bytes.
+    pub fn load(
+        &mut self,
+        assets: &Assets,
+        loaded: u64,
+        name: &str,
+        fps: Option<f64>,
+        up: Up,
+    ) -> Result<(), AssetError> {
+        let bytes = assets.read_after(loaded + self.bytes as u64, name)?;
         let wrong = |reason: String| AssetError::Content { name: name.to_owned(), reason };
         let path = assets.root.as_ref().map_or_else(|| PathBuf::from(name), |root| root.join(name));
         let loaded = match fps {
@@ -239,7 +314,7 @@ mod tests {
         let assets = Assets::folder(concat!(env!("CARGO_MANIFEST_DIR"), "/../squall-io/tests/blender_files"));
         let load = |name: &str, fps: Option<f64>, up: Up| {
             let mut files = MeshFiles::default();
-            files.load(&assets, name, fps, up).unwrap();
+            files.load(&assets, 0, name, fps, up).unwrap();
             files.meshes
         };
         let highest = |mesh: &TriangleMesh| *mesh.vertices.iter().max_by(|a, b| a[1].total_cmp(&b[1])).unwrap();
@@ -270,11 +345,23 @@ mod tests {
             let numbers = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, height, 0.0];
             std::fs::write(folder.join("a.bin"), numbers.map(f32::to_le_bytes).concat()).unwrap();
             let mut files = MeshFiles::default();
-            files.load(&Assets::folder(&folder), "a.gltf", None, Up::Y).unwrap();
+            files.load(&Assets::folder(&folder), 0, "a.gltf", None, Up::Y).unwrap();
             files.fingerprint
         };
         assert_eq!(print(1.0), print(1.0));
         assert_ne!(print(1.0), print(2.0));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn files_are_read_only_while_all_of_them_fit_into_memory() {
+        let folder = std::env::temp_dir().join(format!("squall-budget-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.ply"), vec![0; 3 << 20]).unwrap();
+        let assets = Assets::folder(&folder).within(Some(5 << 20));
+        assert!(assets.read("a.ply").is_ok() && assets.read_after(2 << 20, "a.ply").is_ok());
+        let error = assets.read_after(3 << 20, "a.ply").unwrap_err().to_string();
+        assert!(error.contains("about 6 MB; 5 MB may be used"), "{error}");
         std::fs::remove_dir_all(folder).unwrap();
     }
 

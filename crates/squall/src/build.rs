@@ -186,8 +186,8 @@ fn picture_bytes(setup: &Setup) -> u64 {
         setup::Show::Speed | setup::Show::Vorticity => d as u64 + 1,
         // The coordinates.
         setup::Show::Texture => 6,
-        // Finer, but only around the surface and within; and copies of the particles.
-        setup::Show::Water => u64::from(setup.surface.refine).pow(d as u32) / 2 + 8,
+        // Distances on finer cells and what smooths them; and copies of the particles.
+        setup::Show::Water => 2 * u64::from(setup.surface.refine).pow(d as u32) + 8,
     };
     // In 3D what is shown becomes finer; displacements are copied.
     let shown = match &setup.texture {
@@ -200,7 +200,17 @@ fn picture_bytes(setup: &Setup) -> u64 {
 
 /// What one picture takes: in linear light and for the screen, or several times for the screen, until it is written.
 fn frame_bytes(setup: &Setup) -> u64 {
-    let pixel = if setup.film.is_some() || setup.texture.is_some() { 40 } else { 22 };
+    let pixel = match setup.film.is_some() {
+        // Rays that are reflected and refracted keep more.
+        true if setup.picture.show == setup::Show::Water => 60,
+        film => {
+            if film || setup.texture.is_some() {
+                40
+            } else {
+                22
+            }
+        }
+    };
     u64::from(setup.output.width) * u64::from(setup.output.height) * pixel
 }
 

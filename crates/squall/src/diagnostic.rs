@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, Severity, SourceCode};
-
 /// A stretch of text in one of the [`Sources`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
@@ -55,28 +53,37 @@ impl<T> std::ops::Deref for Spanned<T> {
     }
 }
 
+/// A text that a scene was read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// What messages call it: a file, or `--set`.
+    pub name: String,
+    /// All of it.
+    pub text: String,
+}
+
 /// The texts that a scene was read from: the file, then each override.
 #[derive(Clone, Debug, Default)]
-pub struct Sources(Vec<Arc<NamedSource<String>>>);
+pub struct Sources(Vec<Arc<Source>>);
 
 impl Sources {
     /// Adds a text and gives its number.
     pub(crate) fn add(&mut self, name: &str, text: &str) -> usize {
-        self.0.push(Arc::new(NamedSource::new(name, text.to_owned())));
+        self.0.push(Arc::new(Source { name: name.to_owned(), text: text.to_owned() }));
         self.0.len() - 1
     }
 
     /// The name of the scene file.
     pub fn name(&self) -> &str {
-        self.0.first().map_or("scene", |s| s.name())
+        self.0.first().map_or("scene", |s| &s.name)
     }
 
     /// What was written there.
     pub(crate) fn text(&self, span: Span) -> &str {
-        self.0.get(span.source).and_then(|s| s.inner().get(span.start..span.end)).unwrap_or("")
+        self.0.get(span.source).and_then(|s| s.text.get(span.start..span.end)).unwrap_or("")
     }
 
-    fn get(&self, span: Span) -> Option<Arc<NamedSource<String>>> {
+    fn get(&self, span: Span) -> Option<Arc<Source>> {
         self.0.get(span.source).cloned()
     }
 }
@@ -93,14 +100,23 @@ fn tame(text: &str) -> String {
     text.chars().take(MAX_MESSAGE).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// One mistake or one warning: what, where, and what to do about it.
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The scene cannot be used.
+    Error,
+    /// It can, but is hardly what was meant.
+    Warning,
+}
+
+/// One mistake or one warning: what, where, and what to do about it. Data: the command draws it, with a caret under the culprit.
 #[derive(Clone, Debug)]
 pub struct Problem {
     message: String,
     label: String,
     help: Option<String>,
     severity: Severity,
-    place: Option<(Arc<NamedSource<String>>, Span)>,
+    place: Option<(Arc<Source>, Span)>,
     /// Whether its line is short enough to be shown.
     shown: bool,
     /// Whether a file that exists cannot be read.
@@ -122,7 +138,7 @@ impl Problem {
     /// Length in bytes of the lines that the culprit stands on.
     fn line_length(&self) -> usize {
         let Some((source, span)) = &self.place else { return 0 };
-        let text = source.inner().as_bytes();
+        let text = source.text.as_bytes();
         let before = text[..span.start].iter().rev().take_while(|b| **b != b'\n').count();
         let after = text[span.end..].iter().take_while(|b| **b != b'\n').count();
         before + (span.end - span.start) + after
@@ -138,12 +154,46 @@ impl Problem {
         self.help.as_deref()
     }
 
+    /// Whether it is a mistake or a warning.
+    pub fn severity(&self) -> Severity {
+        self.severity
+    }
+
+    /// What stands under the caret; may be empty.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The text that it is about and the bytes of the culprit, where it has a place whose line is short enough to be shown.
+    pub fn excerpt(&self) -> Option<(&Source, std::ops::Range<usize>)> {
+        let (source, span) = self.place.as_ref().filter(|_| self.shown)?;
+        Some((source, span.start..span.end))
+    }
+
     /// File name, line and column (from 1) of the culprit, where it has a place.
     pub fn location(&self) -> Option<(&str, usize, usize)> {
         let (source, span) = self.place.as_ref()?;
-        let before = source.inner().get(..span.start)?;
+        let before = source.text.get(..span.start)?;
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        Some((source.name(), before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
+        Some((&source.name, before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
+    }
+
+    /// The problem with its place and the fix in a few lines of plain text, for logs and tests.
+    pub fn to_text(&self) -> String {
+        let kind = if self.severity == Severity::Error { "error" } else { "warning" };
+        let mut text = format!("{kind}: {}\n", self.message);
+        if let (Some((file, line, column)), Some((source, span))) = (self.location(), self.excerpt()) {
+            let culprit: Vec<&str> = source.text[span].lines().collect();
+            let culprit = if culprit.len() > 1 { format!("{} ..", culprit[0]) } else { culprit.concat() };
+            text += &format!("  {file}:{line}:{column}: {culprit}\n");
+            if !self.label.is_empty() {
+                text += &format!("    ^ {}\n", self.label);
+            }
+        }
+        if let Some(help) = &self.help {
+            text += &format!("  help: {help}\n");
+        }
+        text
     }
 }
 
@@ -154,26 +204,6 @@ impl fmt::Display for Problem {
 }
 
 impl std::error::Error for Problem {}
-
-impl Diagnostic for Problem {
-    fn severity(&self) -> Option<Severity> {
-        Some(self.severity)
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.place.as_ref().filter(|_| self.shown).map(|(source, _)| source as &dyn SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let (_, span) = self.place.as_ref().filter(|_| self.shown)?;
-        let label = (!self.label.is_empty()).then(|| self.label.clone());
-        Some(Box::new(std::iter::once(LabeledSpan::new(label, span.start, span.end - span.start))))
-    }
-}
 
 /// Why a scene cannot be used. Shows every mistake that was found, each with its place and the fix.
 #[derive(Clone, Debug)]
@@ -206,8 +236,14 @@ impl SceneError {
         self.problems().iter().all(|problem| problem.is_io)
     }
 
+    /// All of it in plain text, for logs and tests.
+    pub fn to_text(&self) -> String {
+        let title = if self.single().is_some() { String::new() } else { format!("{self}\n") };
+        title + &self.problems().iter().map(Problem::to_text).collect::<String>()
+    }
+
     /// The only problem, if there is only one: then the error *is* that problem.
-    fn single(&self) -> Option<&Problem> {
+    pub fn single(&self) -> Option<&Problem> {
         match self.problems() {
             [one] => Some(one),
             _ => None,
@@ -229,38 +265,6 @@ impl fmt::Display for SceneError {
 }
 
 impl std::error::Error for SceneError {}
-
-impl Diagnostic for SceneError {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.single()?.help()
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.single()?.source_code()
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.single()?.labels()
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        match self.single() {
-            Some(_) => None,
-            None => Some(Box::new(self.problems().iter().map(|p| p as &dyn Diagnostic))),
-        }
-    }
-}
-
-/// The report as plain text without colours: for logs, files and tests. A terminal gets `miette`'s own.
-pub fn plain(diagnostic: &dyn Diagnostic) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail, and a half-written report is better than none.
-    let _ = GraphicalReportHandler::new_themed(GraphicalTheme::none())
-        .with_width(100)
-        .with_context_lines(1)
-        .render_report(&mut text, diagnostic);
-    text
-}
 
 /// Collects problems while a scene is read and checked.
 #[derive(Debug)]

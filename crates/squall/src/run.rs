@@ -8,6 +8,7 @@ mod range;
 mod render;
 mod report;
 mod resume;
+mod reuse;
 mod simulate;
 mod stored;
 mod writer;
@@ -23,6 +24,7 @@ use crate::setup::{Movie, Setup};
 pub use budget::{available_memory, disk_needed, memory_needed, memory_needed_at, peak_memory, usable_memory};
 pub use render::{mesh, render};
 pub use report::{Event, Mass, Observer, Outcome, RunError, Summary};
+use reuse::Reuse;
 use simulate::Simulator;
 pub use squall_core::CancelToken;
 
@@ -83,14 +85,18 @@ pub fn run(
     budget::check_memory(setup, options)?;
     let _lock = lock(&options.out)?;
     let outputs = Outputs::new(setup, &options.name);
+    let reused = reuse::draw_again(setup, options, &outputs, observer, cancel)?;
+    if reused == Reuse::Cancelled {
+        return Ok(Summary { outcome: Outcome::Cancelled, frames: 0, ..Summary::new(setup, &options.out, None) });
+    }
     let mut folder = open_folder(setup, options, &outputs)?;
-    tell_of_replacing(&folder, observer);
+    tell_of_replacing(&folder, reused, observer);
     let checkpoint = resume::newest_state(&mut folder, setup, options, &outputs, observer)?;
     let resumed_from = checkpoint.as_ref().map(|c| c.position.frame);
 
-    let mut summary = Summary::new(setup, &folder, resumed_from);
+    let mut summary = Summary::new(setup, folder.path(), resumed_from);
     if resumed_from.is_some_and(|frame| frame >= last) {
-        summary.outcome = Outcome::AlreadyDone;
+        summary.outcome = if reused == Reuse::Drawn { Outcome::DrawnAgain } else { Outcome::AlreadyDone };
     } else {
         budget::check_disk(setup, folder.path(), last - resumed_from.unwrap_or(0))?;
         observer.event(&Event::Started { first: resumed_from.unwrap_or(0) + 1, last, resumed_from });
@@ -157,7 +163,7 @@ fn owner<'a>(setup: &Setup, options: &'a RunOptions) -> Owner<'a> {
     Owner { scene: &options.name, origin, assets, hash: setup.hash().into(), fps: setup.time.fps }
 }
 
-fn tell_of_replacing(folder: &OutputFolder, observer: &mut dyn Observer) {
+fn tell_of_replacing(folder: &OutputFolder, reused: Reuse, observer: &mut dyn Observer) {
     if let Some(version) = folder.begun_by() {
         let here = env!("CARGO_PKG_VERSION");
         observer.event(&Event::Notice(format!(
@@ -165,7 +171,18 @@ fn tell_of_replacing(folder: &OutputFolder, observer: &mut dyn Observer) {
         )));
     }
     if folder.replaced() {
-        let text = format!("the scene has changed: its former output in {} is replaced", folder.path().display());
+        let folder = folder.path().display();
+        let text = match reused {
+            Reuse::NotStored { by_render: true } => format!(
+                "only the looks of the scene have changed, but its files do not hold what its pictures show exactly: the output in \
+                 {folder} is replaced and simulated again (`squall render` draws other pictures from volumes without that)"
+            ),
+            Reuse::NotStored { by_render: false } => format!(
+                "only the looks of the scene have changed, but no output.fields are stored to draw it from: the output in {folder} \
+                 is replaced and simulated again"
+            ),
+            _ => format!("the scene has changed: its former output in {folder} is replaced"),
+        };
         observer.event(&Event::Notice(text));
     }
 }

@@ -16,7 +16,7 @@ use crate::scene::{Loaded, SceneArgs};
 /// Pack the frames of a scene into textures for games, with motion vectors and other maps
 ///
 /// Runs the scene with pictures in the size of a frame, without a background, and packs them: NAME_color.png, a texture for
-/// each map, NAME.json that says how to read them, and NAME_preview.gif. Packing in another way does not simulate again.
+/// each map, NAME.json that says how to read them, and NAME_preview.gif. Packing again with other options does not simulate.
 /// Given the folder of a finished run with the passes that it takes, it packs that. What [flipbook] in the scene says
 /// are the defaults.
 #[derive(clap::Args)]
@@ -38,13 +38,13 @@ pub struct Args {
     /// The first frame
     #[arg(long, value_name = "FRAME", help_heading = "Frames")]
     from: Option<u32>,
-    /// Every how many frames of the scene one is taken [default: such that the whole scene is shown]
+    /// Take every Nth frame of the scene [default: so that the whole scene is shown]
     #[arg(long, value_name = "N", help_heading = "Frames")]
     every: Option<u32>,
     /// The last frame is followed by the first
     #[arg(long = "loop", help_heading = "Frames")]
     looped: bool,
-    /// Frames beside each other [default: nearly square]
+    /// Columns of frames [default: nearly square]
     #[arg(long, value_name = "N", help_heading = "Texture")]
     columns: Option<u32>,
     /// Rows of frames [default: as many as it takes]
@@ -62,10 +62,10 @@ pub struct Args {
     /// Make both sides of the textures powers of two
     #[arg(long, help_heading = "Texture")]
     power_of_two: bool,
-    /// Colours already multiplied by opacity
+    /// Colours premultiplied by opacity
     #[arg(long, help_heading = "Texture", conflicts_with_all = ["straight", "opaque"])]
     premultiplied: bool,
-    /// Colours as they are, beside their opacity; this is the default
+    /// Straight (unassociated) alpha; this is the default
     #[arg(long, help_heading = "Texture", conflicts_with = "opaque")]
     straight: bool,
     /// No opacity: frames keep their background
@@ -77,13 +77,13 @@ pub struct Args {
     /// Bits of the motion map: 8 or 16 [default: 8]
     #[arg(long, value_name = "BITS", help_heading = "Maps")]
     motion_bits: Option<u32>,
-    /// What more green means in motion and normal maps: up (Unity, OpenGL) or down (Unreal, DirectX) [default: up]
+    /// Green-channel convention of motion and normal maps: up (Unity, OpenGL) or down (Unreal, DirectX) [default: up]
     #[arg(long, value_name = "WORD", help_heading = "Maps")]
     green: Option<String>,
-    /// Begin again, removing what an earlier run of the same scene wrote
+    /// Start over, removing what an earlier run of the same scene wrote
     #[arg(long, help_heading = "Earlier output")]
     restart: bool,
-    /// Begin again, even if the folder holds the frames of another scene
+    /// Start over, even if the folder holds the frames of another scene
     #[arg(long, help_heading = "Earlier output")]
     overwrite: bool,
     /// Threads to compute with [default: all cores]. The result does not depend on it

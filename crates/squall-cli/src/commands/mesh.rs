@@ -9,10 +9,10 @@ use crate::Voice;
 use crate::exit::{Code, Failure};
 use crate::scene::SceneArgs;
 
-/// Make meshes of the liquid of a finished run, without simulating
+/// Mesh the liquid of a finished run, without simulating
 ///
-/// From its particles (output.particles = true) at any fineness, with velocities; without them, in 3D, from its volumes as fine as those
-/// are.
+/// From its particles (output.particles = true) at any resolution, with velocities; without particles, in 3D, from its volumes at their
+/// resolution.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub struct Args {
     /// Only these frames, for example 10-20 or 15
     #[arg(long = "only", value_name = "FRAMES", value_parser = parse_frames, help_heading = "Output")]
     only: Option<std::ops::RangeInclusive<u64>>,
-    /// Replace meshes that were made otherwise
+    /// Replace meshes that were made with other options
     #[arg(long, help_heading = "Output")]
     overwrite: bool,
     /// Threads to work with [default: all cores]. The result does not depend on it

@@ -22,11 +22,11 @@ Examples:
   squall morph a.png b.png --tune 0.1 --plot       as sharp as that, and a chart of how it went
   squall morph a.png b.png --print-scene > my.toml to go on from there";
 
-/// Make smoke take one shape after the other: pictures, letters, meshes
+/// Morph smoke from shape to shape: pictures, text, meshes
 ///
 /// Shapes are picture files (PNG, JPEG, WebP, GIF, BMP, TIFF, SVG), text:LETTERS, meshes (OBJ, PLY, STL, glTF), volumes (VDB)
-/// or `cloud`, a disc or a ball of just as much smoke as its neighbour needs. Everything is chosen for you; --print-scene shows what
-/// was chosen, as a scene.
+/// or `cloud`, a disc or a ball with as much smoke as the shape next to it. Parameters are chosen automatically; --print-scene prints
+/// them as a scene.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -36,44 +36,44 @@ pub struct Args {
     /// What it becomes; several: one after the other
     #[arg(value_name = "TO", required = true)]
     to: Vec<String>,
-    /// Seconds in which each shape forms
+    /// Seconds that each shape takes to form
     #[arg(long, value_name = "SECONDS", default_value = "4", value_parser = seconds_above_zero, help_heading = "Motion")]
     duration: f64,
-    /// Seconds that each shape stays
+    /// Seconds that each shape is held
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds, help_heading = "Motion")]
     hold: f64,
     /// Let the smoke drift away at the end, for 3 seconds or as many as given: --release=5
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "3",
           value_parser = seconds_above_zero, help_heading = "Motion")]
     release: Option<f64>,
-    /// Drive smoke more strongly (2) or less (0.5)
+    /// Strength of the driving force: 2 is stronger, 0.5 weaker
     #[arg(long, value_name = "FACTOR", value_parser = factor, help_heading = "Motion")]
     strength: Option<f64>,
-    /// Push with all strength from the start, as with a cloud: for shapes that lie far from each other
+    /// Drive at full strength from the start, as with a cloud: for shapes that lie far apart
     #[arg(long, help_heading = "Motion")]
     eager: bool,
-    /// Feel targets more softly and from further away (2), or more finely (0.5)
+    /// Smoothing of the targets: 2 is softer and reaches further, 0.5 is finer
     #[arg(long, value_name = "FACTOR", value_parser = factor, help_heading = "Motion")]
     softness: Option<f64>,
-    /// Sharpen shapes more (2) or less (0.5) by what is not flow; 0: not at all
+    /// Sharpen shapes by moving smoke apart from the flow: 2 is more, 0.5 less, 0 none
     #[arg(long, value_name = "FACTOR", value_parser = factor_or_zero, help_heading = "Motion")]
     gathering: Option<f64>,
-    /// Choose strength, damping and gathering such that shapes are met up to this error, from 0, the shape itself, to 2, nothing in common
+    /// Search for strength, damping and gathering until shapes are matched to this error (0: exactly, 2: nothing in common)
     #[arg(long, value_name = "ERROR", value_parser = match_error, conflicts_with_all = ["strength", "gathering"], help_heading = "Motion")]
     tune: Option<f64>,
     /// Cells along the longer side [default: 256; 96 in 3D]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(16..=4096), help_heading = "Looks")]
     resolution: Option<u16>,
-    /// In 3D, also if all shapes are flat
+    /// Simulate in 3D even if all shapes are flat
     #[arg(long = "3d", help_heading = "Looks")]
     solid: bool,
     /// Colour of the smoke, like ff8800; several: from thin smoke to dense
     #[arg(long, value_name = "COLOR", value_delimiter = ',', value_parser = color, help_heading = "Looks")]
     color: Vec<String>,
-    /// Colour behind it
+    /// Background colour
     #[arg(long, value_name = "COLOR", value_parser = color, help_heading = "Looks")]
     background: Option<String>,
-    /// Font of letters, a TTF or OTF file [default: Noto Sans Bold]
+    /// Font of the text, a TTF or OTF file [default: Noto Sans Bold]
     #[arg(long, value_name = "FILE", help_heading = "Looks")]
     font: Option<PathBuf>,
     /// Frames per second

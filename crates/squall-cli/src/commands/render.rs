@@ -13,7 +13,7 @@ use crate::output::{print, seconds};
 use crate::progress::Progress;
 use crate::scene::{Loaded, SceneArgs};
 
-/// Take the pictures of a finished run again, without simulating
+/// Render a finished run again, without simulating
 ///
 /// Camera, lights, looks and colours may change (--set camera.yaw=90); whatever affects the simulation may not. A 3D run
 /// must have written volumes (output.vdb), a 2D run the fields that are shown (output.fields).
@@ -30,7 +30,7 @@ pub struct Args {
     /// Write no movie, only frames
     #[arg(long, help_heading = "Output")]
     no_movie: bool,
-    /// Only these frames, for example 10-20 or 15: for several machines, each with its own --out
+    /// Only these frames, for example 10-20 or 15: for render farms, each machine with its own --out
     #[arg(long = "only", value_name = "FRAMES", value_parser = parse_frames, help_heading = "Output")]
     only: Option<std::ops::RangeInclusive<u64>>,
     /// Replace pictures of another scene

@@ -15,12 +15,12 @@ use crate::scene::{Loaded, SceneArgs};
 /// Run a scene: frames, a movie, logs
 ///
 /// Running the same command again resumes a run that was interrupted; the result is the same, byte for byte. Raising --frames
-/// makes a finished run longer. If the scene was edited, its own former output is replaced.
+/// extends a finished run. If the scene was edited, its own former output is replaced.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     scene: SceneArgs,
-    /// A quick look: half the cells along each axis, small pictures of preview quality, no volumes; in out/NAME_preview
+    /// Preview: half the cells along each axis, small pictures of preview quality, no volumes; in out/NAME_preview
     #[arg(long, help_heading = "Changes to the scene")]
     preview: bool,
     /// A still: compute up to this frame and write no other; in out/NAME_still
@@ -39,7 +39,7 @@ pub struct HowArgs {
     /// Write no movie, only frames
     #[arg(long, help_heading = "Output")]
     pub no_movie: bool,
-    /// Draw how well smoke meets its targets: targets.png
+    /// Plot how well smoke matches its targets: targets.png
     #[arg(long, help_heading = "Output")]
     pub plot: bool,
     /// One JSON object per line on the standard output: started, frame, checkpoint, finished, error
@@ -48,10 +48,10 @@ pub struct HowArgs {
     /// Resume where an earlier run stopped; this is the default
     #[arg(long, help_heading = "Earlier output", conflicts_with_all = ["restart", "overwrite"])]
     pub resume: bool,
-    /// Begin again, replacing what an earlier run of the same scene wrote
+    /// Start over, replacing what an earlier run of the same scene wrote
     #[arg(long, help_heading = "Earlier output")]
     pub restart: bool,
-    /// Begin again, replacing the output of another scene. Files that are not the output of a run are never replaced
+    /// Start over, replacing the output of another scene. Files that are not the output of a run are never replaced
     #[arg(long, help_heading = "Earlier output")]
     pub overwrite: bool,
     /// Threads to compute with [default: all cores]. The result does not depend on it
@@ -219,6 +219,9 @@ fn describe(s: &Summary, plot: Option<&Path>) -> String {
     let folder = s.folder.display();
     let mut text = match s.outcome {
         Outcome::AlreadyDone => format!("All {} frames were there already.\n", s.frames),
+        Outcome::DrawnAgain => {
+            format!("{} frames drawn again in {}, without simulating.\n", s.frames, seconds(s.seconds))
+        }
         Outcome::Cancelled => format!("{} frames, {} steps so far.\n", s.frames, s.steps),
         Outcome::Done => format!("{} frames, {} steps in {}", s.frames, s.steps, seconds(s.seconds)),
     };
@@ -274,6 +277,7 @@ fn finished(s: &Summary, plot: Option<&Path>) -> serde_json::Value {
         "outcome": match s.outcome {
             Outcome::Done => "done",
             Outcome::AlreadyDone => "already_done",
+            Outcome::DrawnAgain => "drawn_again",
             Outcome::Cancelled => "cancelled",
         },
         "frames": s.frames,

@@ -61,7 +61,7 @@ fn every_scene_in_the_documentation_is_right() {
             let text =
                 if block.contains("[grid]") { block.to_owned() } else { format!("{block}\n[grid]\ncells = [8, 8]\n") };
             let scene = squall::Scene::parse(&page, &text, &[]).and_then(|scene| scene.setup());
-            assert!(scene.is_ok(), "{page}:\n{block}\n{}", squall::diagnostic::plain(&scene.unwrap_err()));
+            assert!(scene.is_ok(), "{page}:\n{block}\n{}", scene.unwrap_err().to_text());
             count += 1;
         }
     }

@@ -96,7 +96,7 @@ fn draw(data: &[u8], path: &Path, resolution: [usize; 2]) -> Result<Artwork, Pic
 fn options(has_pictures: &Arc<AtomicBool>) -> Options<'static> {
     let mut options = Options { font_family: FONT_FAMILY.into(), ..Options::default() };
     let fonts = options.fontdb_mut();
-    fonts.load_font_data(notosans::BOLD_TTF.to_vec());
+    fonts.load_font_data(super::text::CARRIED.to_vec());
     fonts.set_serif_family(FONT_FAMILY);
     fonts.set_sans_serif_family(FONT_FAMILY);
     fonts.set_cursive_family(FONT_FAMILY);

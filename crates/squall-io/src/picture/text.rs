@@ -10,6 +10,9 @@ const MOST_CHARACTERS: usize = 2000;
 /// Size at which lines are laid out, before it is known how large they can be drawn.
 const DRAFT: f32 = 1000.0;
 
+/// The font that Squall carries: Noto Sans Bold, under the SIL Open Font License beside it.
+pub(super) const CARRIED: &[u8] = include_bytes!("../../fonts/NotoSans-Bold.ttf");
+
 /// What letters look like.
 #[derive(Clone, Debug)]
 pub struct Font {
@@ -20,7 +23,7 @@ pub struct Font {
 impl Font {
     /// Noto Sans Bold, which Squall carries: Latin, Greek and Cyrillic. (Noto Sans is free under the SIL Open Font License.)
     pub fn carried() -> Self {
-        let font = FontArc::try_from_slice(notosans::BOLD_TTF).expect("the carried font is one");
+        let font = FontArc::try_from_slice(CARRIED).expect("the carried font is one");
         Font { name: "Noto Sans Bold".into(), font }
     }
 

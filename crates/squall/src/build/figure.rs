@@ -19,11 +19,11 @@ pub fn source<const D: usize>(
 ) -> Result<Box<dyn TargetSource<D>>, BuildError> {
     Ok(match &figure.kind {
         FigureKind::Image { density, .. } | FigureKind::Text { density, .. } => {
-            Box::new(Still(in_space(grid, figure.frame.as_ref(), density)))
+            Box::new(Still(in_space(grid, figure.frame.as_ref(), &density.share())))
         }
-        FigureKind::Mesh { density, .. } | FigureKind::Vdb { density, .. } => Box::new(Still(density.clone())),
+        FigureKind::Mesh { density, .. } | FigureKind::Vdb { density, .. } => Box::new(Still(density.share())),
         FigureKind::Film { density, from, .. } => {
-            let (frames, flat) = (density.clone(), Vec::new());
+            let (frames, flat) = (density.share(), Vec::new());
             Box::new(Film { frames, from: *from, frame: figure.frame.clone(), flat })
         }
         FigureKind::Shape { shape, motion } => {

@@ -116,6 +116,7 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let fields = TargetSmoke::<D>::fields_needed(setup.substances.len(), guide.smokes.len())
         + around_solids
         + texture_fields::<D>(setup);
+    let [drawing, kept] = drawing_bytes(setup, guide);
     // The bell that smooths and the pressure each have their tables.
     let spectral = Spectral::<D>::estimate_bytes(grid.cells).saturating_mul(2);
     let bytes = (fields as u64)
@@ -125,23 +126,24 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         .saturating_add(noise_bytes(setup, &grid))
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES)
-        .max(drawing_bytes(setup, guide).saturating_add(BASE_BYTES));
+        .saturating_add(kept)
+        .max(drawing.saturating_add(BASE_BYTES));
     let plan = plan(Problem::of(&grid).with_solids(solids));
     Estimate { bytes, fields, solver: plan.how(), why: plan.reason.to_owned() }
 }
 
-/// What the largest figure takes while it is drawn, before anything else is there.
-fn drawing_bytes(setup: &Setup, guide: &Guide) -> u64 {
+/// What the largest figure takes while it is drawn, before anything else is there, and what of that is not given back to the system.
+fn drawing_bytes(setup: &Setup, guide: &Guide) -> [u64; 2] {
     let mut pixels: Vec<u64> = setup.grid.cells.iter().map(|&n| crate::target::pixels_across(n) as u64).collect();
     pixels.sort_unstable();
     let canvas = pixels.iter().rev().take(2).product::<u64>();
     let bytes = figures(setup, guide).map(|figure| match &figure.kind {
-        FigureKind::Text { .. } => 8 * canvas,
-        // Its colours, what of them is drawn, and how much of each cell that covers.
-        FigureKind::Image { .. } => 32 * canvas,
-        _ => 0,
+        FigureKind::Text { .. } => [8 * canvas, 0],
+        // Its colours, what of them is drawn, and how much of each cell that covers. What stays is measured.
+        FigureKind::Image { .. } => [32 * canvas, 12 * canvas],
+        _ => [0; 2],
     });
-    bytes.max().unwrap_or(0)
+    bytes.max().unwrap_or_default()
 }
 
 fn figures<'a>(setup: &'a Setup, guide: &'a Guide) -> impl Iterator<Item = &'a setup::Figure> {

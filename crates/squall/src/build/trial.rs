@@ -8,7 +8,7 @@ use squall_core::layout::tile_width;
 use squall_core::volume::{BLOCK, BLOCK_CELLS};
 
 use crate::driver::Driver;
-use crate::setup::{Axis, Setup};
+use crate::setup::{self, Axis, Setup};
 
 /// Cells of the box in the trial, about.
 const CELLS: f64 = 4_000.0;
@@ -32,7 +32,12 @@ pub fn spread(setup: &Setup) -> Option<Spread> {
     if setup.dimensions() != 3 || setup.grid.axes.iter().any(|axis| *axis != Axis::Unbounded) {
         return None;
     }
-    let refine = (setup.cell_count() as f64 / CELLS).cbrt().max(1.0);
+    // Sources may be far larger than the box: a wrong unit must not make the trial itself take long.
+    let volume = |(lo, hi): (Vec<f64>, Vec<f64>)| lo.iter().zip(&hi).map(|(lo, hi)| hi - lo).product::<f64>();
+    let size = |source: &setup::Source| volume(source.shape.extent()) * source.motion.scale.powi(3);
+    let emitted = setup.sources.iter().map(size).filter(|volume| volume.is_finite()).sum::<f64>();
+    let cells = emitted.max(setup.grid.size.iter().product()) / setup.grid.spacing()[0].powi(3);
+    let refine = (cells / CELLS).cbrt().max(1.0);
     let mut coarse = setup.clone();
     let h = setup.grid.spacing()[0] * refine;
     for a in 0..3 {

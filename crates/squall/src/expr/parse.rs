@@ -283,6 +283,7 @@ impl<'a> Parser<'a> {
             }
             _ => {
                 let help = match nearest(name, function_names()) {
+                    _ if RANDOM.contains(&name) => USE_NOISE.to_owned(),
                     Some(best) => format!("did you mean `{best}`?"),
                     None => format!("functions: {}", function_names().collect::<Vec<_>>().join(", ")),
                 };
@@ -330,15 +331,17 @@ impl<'a> Parser<'a> {
         }
         let names = || self.allowed.iter().map(String::as_str).chain(CONSTANTS.iter().map(|(name, _)| *name));
         let help = match nearest(name, names()) {
-            _ if ["rand", "random", "rnd"].contains(&name) => {
-                "use `noise`: a smooth random field, the same in every run; `seed` changes it".to_owned()
-            }
+            _ if RANDOM.contains(&name) => USE_NOISE.to_owned(),
             Some(best) => format!("did you mean `{best}`?"),
             None => format!("known here: {}", names().collect::<Vec<_>>().join(", ")),
         };
         error(format!("`{name}` {UNKNOWN}"), place, Some(help))
     }
 }
+
+/// What other languages call random numbers.
+const RANDOM: [&str; 3] = ["rand", "random", "rnd"];
+const USE_NOISE: &str = "use `noise`: a smooth random field, the same in every run; `seed` changes it";
 
 fn plural(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }

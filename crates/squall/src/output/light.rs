@@ -1,6 +1,6 @@
 //! The picture in linear light and all passes, in one OpenEXR file for compositing.
 
-use squall_io::{ExrPass, ExrPrecision, write_exr};
+use squall_io::{ExrPass, ExrPrecision, ExrTime, write_exr};
 
 use super::{Expected, FRAMES, FrameOutput, Job, Shot, numbered, numbered_path};
 use crate::picture::passes::{PassImage, series};
@@ -76,7 +76,7 @@ impl FrameOutput for Light {
             if let Some(opacity) = &opacity {
                 all.push(ExrPass { name: "Opacity", channels: "V", precision: half, pixel: opacity });
             }
-            write_exr(numbered_path(folder, FRAMES, number, "exr"), size, &all, fps)
+            write_exr(numbered_path(folder, FRAMES, number, "exr"), size, &all, ExrTime { fps, frame: number })
         }))
     }
 }

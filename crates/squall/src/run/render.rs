@@ -89,12 +89,12 @@ fn again(
     };
     let names = [&outputs.series()[..], &outputs.single()[..]];
     let mut folder = OutputFolder::open(&options.out, owner(setup, options), names, options.start)?;
-    super::tell_of_replacing(&folder, observer);
+    super::tell_of_replacing(&folder, super::Reuse::Nothing, observer);
     // Pictures do not depend on each other: all before the first that is missing or damaged are kept.
     let damage = folder.first_damage(every.clone(), |frame| outputs.files(frame));
     let first = damage.map_or(last + 1, |damage| damage.frame);
     let kept = first.checked_sub(1).filter(|kept| every.contains(kept));
-    let mut summary = Summary::new(setup, &folder, kept);
+    let mut summary = Summary::new(setup, folder.path(), kept);
     if first > last {
         summary.outcome = Outcome::AlreadyDone;
     } else {
@@ -263,13 +263,7 @@ impl Source {
                 let distance = take(&grids(&path)?, &path, SURFACES)?;
                 Ok(Shot::of_surface(setup, number, Surface::from_volume(distance)))
             }
-            Source::Fields(names, painter) => {
-                let frame = Stored::load(setup, names, run, number)?;
-                let time = number as f64 / setup.time.fps;
-                let picture = painter.draw(&frame, time, number)?;
-                let passes = painter.draw_passes(&frame, time, number, &picture)?;
-                Ok(Shot::new(setup, number, time, None, picture, passes))
-            }
+            Source::Fields(names, painter) => stored::draw(setup, names, painter, run, number),
         }
     }
 }

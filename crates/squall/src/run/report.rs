@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::looped::{Preparation, Seam};
 use squall_core::StepReport;
 use squall_core::ledger::{DRIFT, SLACK, Watched};
-use squall_io::{CheckpointError, FolderError, IoError, MeshFileError, MovieError, OutputFolder};
+use squall_io::{CheckpointError, FolderError, IoError, MeshFileError, MovieError};
 use squall_render::{Image, RenderError};
 
 use crate::build::BuildError;
@@ -96,6 +96,8 @@ pub enum Outcome {
     Done,
     /// All frames had been there before.
     AlreadyDone,
+    /// All frames had been there, in other looks, and were drawn again without simulating.
+    DrawnAgain,
     /// It was cancelled; the same call goes on.
     Cancelled,
 }
@@ -176,7 +178,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(super) fn new(setup: &Setup, folder: &OutputFolder, resumed_from: Option<u64>) -> Self {
+    pub(super) fn new(setup: &Setup, folder: &Path, resumed_from: Option<u64>) -> Self {
         Self {
             outcome: Outcome::Done,
             frames: u64::from(setup.time.frames),
@@ -189,7 +191,7 @@ impl Summary {
             largest_divergence: 0.0,
             masses: Vec::new(),
             seam: None,
-            folder: folder.path().to_owned(),
+            folder: folder.to_owned(),
             movie: None,
             peak_memory: None,
         }

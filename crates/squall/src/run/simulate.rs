@@ -348,20 +348,20 @@ fn tell(news: Vec<Written>, observer: &mut dyn Observer) {
 }
 
 /// Everything that the rest of the run depends on, always in the same order.
-fn visit(visitor: &mut dyn StateVisitor, driver: &mut Driver, painter: &mut Painter, totals: &mut Totals) {
+pub(super) fn visit(visitor: &mut dyn StateVisitor, driver: &mut Driver, painter: &mut Painter, totals: &mut Totals) {
     totals.visit_state(visitor);
     painter.visit_state(visitor);
     driver.visit_state(visitor);
 }
 
 /// What is told at the end, over the whole run.
-struct Totals {
+pub(super) struct Totals {
     divergence: f64,
     masses: Vec<Mass>,
 }
 
 impl Totals {
-    fn new(substances: usize) -> Self {
+    pub fn new(substances: usize) -> Self {
         Self { divergence: 0.0, masses: vec![Mass::default(); substances] }
     }
 

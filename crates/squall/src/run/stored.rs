@@ -6,7 +6,8 @@ use squall_core::{FieldInfo, Simulation, StateVisitor, StepError, StepReport};
 use squall_io::read_npy;
 
 use super::RunError;
-use crate::output::numbered_path;
+use crate::output::{Shot, numbered_path};
+use crate::picture::Painter;
 use crate::setup::{Pass, Setup, Show};
 
 /// What a frame was. Nothing goes on from it: it takes no steps.
@@ -68,6 +69,21 @@ impl Stored {
         let (origin, spacing) = (setup.grid.origin.clone(), setup.grid.spacing());
         Ok(Stored { cells, origin, spacing, time: frame as f64 / setup.time.fps, fields })
     }
+}
+
+/// The frame of a run, drawn from its fields.
+pub(super) fn draw<'a>(
+    setup: &Setup,
+    names: &[String],
+    painter: &mut Painter,
+    run: &Path,
+    number: u64,
+) -> Result<Shot<'a>, RunError> {
+    let frame = Stored::load(setup, names, run, number)?;
+    let time = number as f64 / setup.time.fps;
+    let picture = painter.draw(&frame, time, number)?;
+    let passes = painter.draw_passes(&frame, time, number, &picture)?;
+    Ok(Shot::new(setup, number, time, None, picture, passes))
 }
 
 impl Simulation for Stored {

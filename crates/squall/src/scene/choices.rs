@@ -100,7 +100,7 @@ choices! {
         Z = "z",
     }
 
-    /// How slopes are limited in transport.
+    /// Slope limiter of the advection scheme.
     pub enum Limiter {
         /// Monotonized central: second order, keeps edges of a few cells.
         Mc = "mc",

@@ -238,7 +238,7 @@ table! {
         velocity: Vector ["m/s"] (|r| r.zeros(); "0"),
         /// When it appears.
         time: f64 ["s", AtLeast(0.0)] (0.0),
-        /// After how many seconds it appears again, and again.
+        /// Period after which it appears again.
         every: f64 ["s", AtLeast(0.001)] (none "never"),
         /// When that ends.
         to: f64 ["s"] (none "never"),
@@ -276,13 +276,13 @@ table! {
         from: f64 ["s", AtLeast(0.0)] (0.0),
         /// When it stops.
         to: f64 ["s"] (none "never"),
-        /// After how many seconds it starts again, again and again.
+        /// Period after which it starts again.
         every: f64 ["s"] (none "never"),
-        /// How far it is moved from where it was built.
+        /// Translation.
         position: AnimatedVector ["m"] (|r| r.still(); "0"),
-        /// How far it is turned about x, then y, then z.
+        /// Rotation about x, then y, then z.
         rotation: AnimatedAngles ["degrees"] (|r| r.no_turn(); "0"),
-        /// The point about which it turns.
+        /// The point about which it is rotated.
         pivot: Vector ["m"] (none "its center"),
         /// How it moves.
         motion: Motion [] (none "not at all"),
@@ -304,7 +304,7 @@ table! {
         color: Color [Look] (none "a palette; in a liquid it is not seen"),
         /// What appears each second, everywhere in the box.
         source: NumberOrText ["1/s", NOT_LIQUID] (none "none"),
-        /// Less than this counts as nothing, where the grid follows the smoke.
+        /// On an unbounded grid: values below this count as no smoke.
         threshold: f64 [Above(0.0), NOT_LIQUID] (none "1/500 of the largest value emitted"),
         /// What it is formed like at the start, instead of `initial`; sources may feed it as well.
         start: Start [TARGET] (none "none"),
@@ -354,15 +354,15 @@ table! {
         from: f64 ["s", AtLeast(0.0)] (0.0),
         /// When it stops.
         to: f64 ["s"] (none "never"),
-        /// After how many seconds it starts again, again and again.
+        /// Period after which it starts again.
         every: f64 ["s"] (none "never"),
-        /// How far the shape is moved from where it was built.
+        /// Translation of the shape.
         position: AnimatedVector ["m"] (|r| r.still(); "0"),
-        /// How far it is turned about x, then y, then z.
+        /// Rotation about x, then y, then z.
         rotation: AnimatedAngles ["degrees"] (|r| r.no_turn(); "0"),
-        /// How many times larger it is than it was built.
+        /// Scale factor.
         scale: f64 [Above(0.0)] (1.0),
-        /// The point of the shape about which it turns and grows.
+        /// The point of the shape about which it is rotated and scaled.
         pivot: Vector ["m"] (none "the middle of the shape; the origin of a mesh"),
         /// How it moves.
         motion: Motion [STAGGERED] (none "not at all"),
@@ -382,7 +382,7 @@ table! {
         wind: Wind [] (none ""),
         /// Turns the fluid counter-clockwise about a point (3D: about an axis): strength * exp(-(r/radius)^2/2).
         vortex: Vortex [] (none ""),
-        /// Stirs with smooth noise that has no divergence.
+        /// Stirs with smooth, divergence-free noise.
         noise: Noise [] (none ""),
         /// Pushes away from a point, or towards it: strength * exp(-(r/radius)^2/2).
         radial: Radial [] (none ""),
@@ -402,7 +402,7 @@ table! {
         substance: String [] (required "\"density\""),
         /// Acceleration per unit of the substance; negative sinks.
         strength: Animated ["m/s^2"] (Animated::constant(1.0)),
-        /// The value at which nothing rises.
+        /// The value that is neutrally buoyant.
         ambient: Animated [] (Animated::constant(0.0)),
     }
 
@@ -426,13 +426,13 @@ table! {
         strength: Animated ["m/s^2"] (required "1.0"),
     }
 
-    /// Stirs with smooth noise that has no divergence.
+    /// Stirs with smooth, divergence-free noise.
     pub struct Noise {
         /// RMS acceleration; per unit of the substance, if one is named.
         strength: Animated ["m/s^2"] (required "0.5"),
         /// Size of its features.
         scale: f64 ["m", Above(0.0)] (|r| r.noise_scale; "`fluid.noise_scale`"),
-        /// How fast it changes: after 1/speed seconds it is another noise.
+        /// How fast it changes: after 1/speed seconds the pattern is an entirely new one.
         speed: f64 ["1/s", AtLeast(0.0)] (4.0),
         /// Proportional to this substance.
         substance: String [] (none "the same everywhere"),
@@ -462,13 +462,13 @@ table! {
         diffusion: Diffusion [STABLE] (Diffusion::Implicit),
         /// Strength of the filter against checkerboard patterns.
         filter: f64 [Within(0.0, 1.0), STABLE] (none "by the advection scheme"),
-        /// Most cells that fluid may cross in one step: less is finer and slower.
+        /// CFL number: most cells that fluid may cross in one step; less is more accurate and slower.
         cfl: f64 ["cells", Within(0.01, 1000.0)] (|r| r.usual_cfl(); "2; 0.8 for target smoke"),
         /// Longest step.
         max_dt: f64 ["s", Above(0.0)] (none "no limit but the frame and `cfl`"),
         /// Fewest steps in a frame.
         steps_per_frame: u32 [Within(1.0, 1000.0)] (1),
-        /// How objects enter the grid: cut cells with smooth slopes, or whole cells with stairs.
+        /// How objects enter the grid: cut cells with smooth slopes, or whole cells (stair steps).
         solids: Solids [STAGGERED] (Solids::CutCells),
     }
 

@@ -138,11 +138,11 @@ table! {
         keys: Vec<Spanned<MotionKey>> [] (none "none"),
         /// How it moves between keyframes.
         interpolation: Interpolation [] (Interpolation::Smooth),
-        /// Whether the keyframes are gone through again and again.
+        /// Whether the keyframes repeat.
         r#loop: bool [] (false),
         /// Constant velocity, on top of the keyframes.
         velocity: Vector ["m/s"] (|r| r.zeros(); "0"),
-        /// Constant turning about x, y and z (2D: one number), on top of the keyframes.
+        /// Constant angular velocity about x, y and z (2D: one number), on top of the keyframes.
         spin: Angles ["degrees/s"] (Angles::default()),
     }
 
@@ -150,25 +150,25 @@ table! {
     pub struct MotionKey {
         /// When.
         time: f64 ["s"] (required "1.0"),
-        /// How far it has been moved.
+        /// Translation.
         position: Vector ["m"] (none "`position`"),
-        /// How far it has been turned about x, y and z (2D: one number).
+        /// Rotation about x, y and z (2D: one number).
         rotation: Angles ["degrees"] (none "`rotation`"),
     }
 
     /// A solid in the way of the fluid.
     pub struct Object {
-        /// What messages and sources call it.
+        /// Its name, for messages and for `follow`.
         name: String [] (required "\"ball\""),
         /// What it is: the shapes of sources.
         shape: Shape [] (required "{ sphere = { center = [0.5, 0.5], radius = 0.1 } }"),
-        /// How far the shape is moved from where it was built: of a mesh, where it is.
+        /// Translation of the shape: of a mesh, where its origin is.
         position: AnimatedVector ["m"] (|r| r.still(); "0"),
-        /// How far it is turned about x, then y, then z.
+        /// Rotation about x, then y, then z.
         rotation: AnimatedAngles ["degrees"] (|r| r.no_turn(); "0"),
-        /// How many times larger it is than it was built.
+        /// Scale factor.
         scale: f64 [Above(0.0)] (1.0),
-        /// The point of the shape about which it turns and grows.
+        /// The point of the shape about which it is rotated and scaled.
         pivot: Vector ["m"] (none "the middle of the shape; the origin of a mesh"),
         /// How it moves.
         motion: Motion [] (none "not at all"),

@@ -64,11 +64,11 @@ table! {
         thickness: f64 ["m", Above(0.0)] (none "1/8 of the shortest side"),
         /// The axis along which it is seen in 3D: from the right, from above, or from the front.
         normal: FlatAxis [] (none "`\"z\"`"),
-        /// How far a shape is moved from where it was built.
+        /// Translation of a shape.
         position: Vector ["m"] (none "0"),
-        /// How many times larger a shape is than it was built.
+        /// Scale factor of a shape.
         scale: f64 [Above(0.0)] (none "1"),
-        /// The point of a shape about which it turns and grows.
+        /// The point of a shape about which it is rotated and scaled.
         pivot: Vector ["m"] (none "its middle"),
         /// How a shape moves.
         motion: Motion [] (none "not at all"),
@@ -78,13 +78,13 @@ table! {
     pub struct Target {
         /// Which smoke.
         substance: String [] (none "the only one"),
-        /// When it is to be reached; then the next one begins. Later than the target before it.
+        /// When the shape is to be reached; then the next target begins. Later than the target before it.
         time: f64 ["s", Above(0.0)] (required "4.0"),
         /// What is to be reached.
         figure: Figure [] (required "{ text = \"Hello\" }"),
-        /// A factor on the smoke's `drive`.
+        /// Multiplier of the smoke's `drive`.
         strength: f64 [AtLeast(0.0)] (1.0),
-        /// How wide smoke and target are smoothed: a number, `[first, last]`, or `"auto"`; wide is felt from afar, narrow forms details.
+        /// Width of the smoothing of smoke and target: a number, `[first, last]`, or `"auto"`; wide is felt from afar, narrow forms details.
         smoothing: Width ["m", AtLeast(0.0)] (none "`\"auto\"`"),
         /// How long the change from the target before takes.
         blend: f64 ["s", AtLeast(0.0)] (0.2),
@@ -100,7 +100,7 @@ table! {
         release: f64 ["s", AtLeast(0.0)] (none "never"),
         /// How long that takes.
         release_over: f64 ["s", Above(0.0)] (none "1"),
-        /// How slopes are limited in transport.
+        /// Slope limiter of the advection scheme.
         limiter: Limiter [] (Limiter::Mc),
         /// Pressure solves per step; 1 is faster, 2 meets targets better.
         projections: u32 [Within(1.0, 2.0)] (2),

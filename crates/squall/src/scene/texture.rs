@@ -12,9 +12,9 @@ table! {
     pub struct Texture {
         /// After how many seconds the fluid forgets what was painted on it, and takes it up anew. Three paintings do so by turns and blend, so that nothing jumps. Longer than the run: it never forgets.
         period: f64 ["s", Above(0.0)] (4.0),
-        /// Clouds, `{}` at least.
+        /// Cloud noise; `{}` uses the defaults.
         noise: TextureNoise [Look] (none ""),
-        /// Lines, or in 3D sheets, side by side, `{}` at least.
+        /// Parallel lines, or in 3D sheets; `{}` uses the defaults.
         lines: TextureLines [Look] (none ""),
         /// A PNG, JPEG, WebP, GIF, BMP, TIFF or SVG file in the folder of the scene; what is transparent is white.
         image: String [Look] (none ""),
@@ -24,9 +24,9 @@ table! {
         size: Vec<Spanned<f64>> ["m", Above(0.0), Look] (none "the box; patterns are square"),
         /// How much of it is seen in substances: their density is multiplied by the pattern, whose mean is 1.
         strength: f64 [Within(0.0, 1.0), Look] (0.7),
-        /// Whether the contrast that blending takes is given back.
+        /// Whether the contrast that blending loses is restored.
         contrast: bool [Look] (none "true for noise and lines"),
-        /// How many times finer than the grid 3D pictures and volumes are made.
+        /// Upsampling of 3D pictures and volumes compared with the grid.
         refine: u32 [Within(1.0, 4.0), Look] (2),
     }
 
@@ -34,11 +34,11 @@ table! {
     pub struct TextureNoise {
         /// Size of the largest features.
         scale: f64 ["m", Above(0.0)] (|r| r.longest() / 12.0; "1/12 of the longest side"),
-        /// How many sizes there are, each half of the one before.
+        /// Number of octaves, each half the size of the one before.
         octaves: u32 [Within(1.0, 8.0)] (4),
-        /// How strong each size is, as a part of the one before.
+        /// Amplitude of each octave relative to the one before.
         gain: f64 [Within(0.0, 1.0)] (0.6),
-        /// Another number makes other clouds.
+        /// Seed of the noise.
         seed: u64 [] (|r| r.seed; "that of the scene"),
     }
 
@@ -50,7 +50,7 @@ table! {
         direction: Vector [] (|r| r.along_x(); "along x"),
         /// How much they are bent, in spacings.
         warp: f64 [Within(0.0, 5.0)] (0.35),
-        /// Another number bends them otherwise.
+        /// Seed of their bends.
         seed: u64 [] (|r| r.seed; "that of the scene"),
     }
 
@@ -68,9 +68,9 @@ table! {
         rate: Animated ["1/s", Above(0.0)] (Animated::constant(30.0)),
         /// Whether it goes back to its first point and round again, until `to`. A path that ends a whole box away from where it began goes on from there.
         r#loop: bool [] (false),
-        /// How many rods there are, side by side: more than one are a comb.
+        /// Number of rods side by side, like a comb.
         rods: u32 [Within(1.0, 100.0)] (1),
-        /// From one rod to the next; required if there are several.
+        /// Offset from one rod to the next; required if there are several.
         apart: Vector ["m"] (|r| r.zeros(); "0"),
     }
 }

@@ -203,9 +203,9 @@ table! {
     pub struct KeyTable {
         /// Pairs of time and value: [[0.0, 1.0], [2.0, 3.0]]; the value of a vector is a list.
         keys: Vec<Spanned<Vec<Spanned<KeyPart>>>> [] (required "[[0.0, 1.0], [2.0, 3.0]]"),
-        /// How it goes from one key to the next.
+        /// Interpolation between keyframes.
         ease: Interpolation [] (Interpolation::Smooth),
-        /// Whether the keys are gone through again and again.
+        /// Whether the keyframes repeat.
         r#loop: bool [] (false),
     }
 }

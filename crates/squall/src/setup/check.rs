@@ -16,6 +16,7 @@ pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Probl
     lost_objects(setup, file, problems);
     idle_substances(setup, file, problems);
     smoke_without_sources(setup, problems);
+    nothing_happens(setup, problems);
     no_liquid(setup, file, problems);
     empty_blobs(setup, file, problems);
     useless_zones(setup, file, problems);
@@ -356,6 +357,11 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
                 ["x", "y", "z"][a]
             ));
         }
+        if let Some(object) = placed.then(|| buried_in(setup, &source.shape)).flatten() {
+            problems
+                .warn(place, format!("`source.{i}` lies inside of the object `{}`", object.name), "emits nothing")
+                .help("move it to the surface of the object, or outside; `follow` without a `shape` emits from the surface");
+        }
         let duration = setup.time.duration();
         if source.active.from >= duration {
             let place = typed.from.as_ref().map_or(typed.span, |f| f.span);
@@ -363,6 +369,44 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
                 format!("`source.{i}` starts at {} s, but the last frame is at {duration} s", source.active.from);
             problems.warn(place, message, "never starts").help("raise `time.frames`, or start it earlier");
         }
+    }
+}
+
+/// The still solid that a still shape lies in as a whole, as far as some points of it show.
+fn buried_in<'a>(setup: &'a Setup, shape: &Shape) -> Option<&'a Object> {
+    let (lo, hi) = shape.extent();
+    let (d, h) = (setup.dimensions(), setup.grid.spacing()[0]);
+    if shape.has_mesh() || lo.iter().chain(&hi).any(|x| !x.is_finite()) {
+        return None;
+    }
+    let middle: Vec<f64> = lo.iter().zip(&hi).map(|(lo, hi)| 0.5 * (lo + hi)).collect();
+    let around = |object: &&Object| {
+        let (low, high) = object.shape.extent();
+        object.solid && object.motion.is_rest() && (0..d).all(|a| (low[a]..=high[a]).contains(&middle[a]))
+    };
+    setup.objects.iter().filter(around).find(|object| {
+        let points = (0..5usize.pow(d as u32)).map(|i| -> Vec<f64> {
+            let part = |a: usize| (i / 5usize.pow(a as u32) % 5) as f64 / 4.0;
+            (0..d).map(|a| lo[a] + part(a) * (hi[a] - lo[a])).collect()
+        });
+        let mut inside = points.filter(|x| contains(shape, x, h)).peekable();
+        inside.peek().is_some() && inside.all(|x| contains(&object.shape, &x, h))
+    })
+}
+
+/// A box of still air.
+fn nothing_happens(setup: &Setup, problems: &mut Problems<'_>) {
+    let still = |side: &Side| match side {
+        Side::Slip | Side::Open | Side::Unbounded => true,
+        Side::NoSlip(v) | Side::Inflow(v) => v.iter().all(|v| *v == 0.0),
+    };
+    let moves = setup.grid.axes.iter().any(|axis| matches!(axis, Axis::Bounded { lo, hi } if !still(lo) || !still(hi)));
+    let starts = setup.fluid.velocity.iter().any(|v| *v != Formula::Number(0.0));
+    let has_more = !(setup.substances.is_empty() && setup.sources.is_empty() && setup.forces.is_empty());
+    if setup.model == Model::StableFluids && !moves && !starts && !has_more && setup.texture.is_none() {
+        problems.warn(None, "nothing happens in this scene", "still air").help(
+            "add a [substance.smoke], a [[source]] that emits it and a [[force]] that moves it: `squall new` writes a scene with all of them",
+        );
     }
 }
 

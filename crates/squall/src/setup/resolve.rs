@@ -109,7 +109,7 @@ impl Setup {
         setup.guide = r.guide(&mut file, &setup);
         r.check_passes(&file, &setup);
         super::check::check(&setup, &file, &mut r.problems);
-        let budget = super::check::budget(&setup, &file, &scene.sources, r.needs);
+        let budget = super::check::budget(&setup, &file, &scene.sources, r.needs).or(r.too_much.take());
         (setup.file, setup.files) = (file, std::mem::take(&mut r.files));
         let warnings = r.problems.into_result()?;
         match budget {
@@ -135,8 +135,12 @@ pub(crate) struct Resolver<'a> {
     assets: &'a Assets,
     /// Those that were read.
     files: Vec<(Matters, File)>,
+    /// What of them is kept, in bytes.
+    loaded: u64,
     /// More memory than there is: what is needed at least, and what may be taken, in bytes.
     needs: Option<(u64, u64)>,
+    /// A file that does not fit into memory beside those before it.
+    too_much: Option<Problem>,
     /// Whether what is read now matters to pictures only.
     reads_looks: bool,
     pub(crate) model: Model,
@@ -177,7 +181,9 @@ impl<'a> Resolver<'a> {
             problems: Problems::new(&scene.sources),
             assets: &scene.assets,
             files: Vec::new(),
+            loaded: 0,
             needs: None,
+            too_much: None,
             reads_looks: false,
             model: scene.file.model.as_deref().copied().unwrap_or(Model::StableFluids),
             d: 2,

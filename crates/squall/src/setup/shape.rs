@@ -1,9 +1,8 @@
 //! Where things are and how they move.
 
-use std::sync::Arc;
-
 use squall_core::shape::TriangleMesh;
 
+use crate::assets::Loaded;
 pub use crate::scene::choices::{Interpolation, Up};
 
 /// A region of space. All lengths in metres.
@@ -98,7 +97,7 @@ pub struct Mesh {
     /// Which axis of the file points upwards. The meshes have y there.
     pub up: Up,
     /// The mesh, or those of all frames.
-    pub meshes: Arc<Vec<TriangleMesh>>,
+    pub meshes: Loaded<Vec<TriangleMesh>>,
 }
 
 /// How something moves as a rigid body: see [`squall_core::shape::Motion`].

@@ -1,8 +1,7 @@
 //! What smoke is to become.
 
-use std::sync::Arc;
-
 use super::{Formula, Motion, Shape, Up};
+use crate::assets::Loaded;
 pub use crate::scene::choices::{Channel, Fit, FlatAxis, Limiter, Matching};
 use crate::target::DensitySequence;
 
@@ -146,7 +145,7 @@ pub enum FigureKind {
         /// What of it is drawn.
         ink: Ink,
         /// Its density on the cells that face the viewer.
-        density: Arc<Vec<f32>>,
+        density: Loaded<Vec<f32>>,
     },
     /// Letters.
     Text {
@@ -155,7 +154,7 @@ pub enum FigureKind {
         /// In which font; `None`: the one that Squall carries.
         font: Option<File>,
         /// Its density on the cells that face the viewer.
-        density: Arc<Vec<f32>>,
+        density: Loaded<Vec<f32>>,
     },
     /// Pictures, one after the other.
     Film {
@@ -170,7 +169,7 @@ pub enum FigureKind {
         /// What of them is drawn.
         ink: Ink,
         /// Their densities on the cells that face the viewer.
-        density: Arc<DensitySequence>,
+        density: Loaded<DensitySequence>,
     },
     /// A triangle mesh.
     Mesh {
@@ -181,7 +180,7 @@ pub enum FigureKind {
         /// How far it is turned about x, y and z, degrees.
         rotation: [f64; 3],
         /// Its density on all cells.
-        density: Arc<Vec<f32>>,
+        density: Loaded<Vec<f32>>,
     },
     /// A volume.
     Vdb {
@@ -192,7 +191,7 @@ pub enum FigureKind {
         /// Which grid of it; `None`: density, or the first one.
         grid: Option<String>,
         /// Its density on all cells.
-        density: Arc<Vec<f32>>,
+        density: Loaded<Vec<f32>>,
     },
     /// The inside of a shape.
     Shape {

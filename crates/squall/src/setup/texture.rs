@@ -1,10 +1,9 @@
 //! What is painted on the fluid, resolved.
 
-use std::sync::Arc;
-
 use squall_render::Bitmap;
 
 use super::File;
+use crate::assets::Loaded;
 pub use crate::scene::choices::Photo;
 
 /// A pattern that the fluid carries along.
@@ -52,7 +51,7 @@ pub enum TexturePattern {
         /// Its file.
         file: File,
         /// What it shows.
-        picture: Arc<Bitmap>,
+        picture: Loaded<Bitmap>,
         /// Width and height, metres.
         size: [f64; 2],
     },

@@ -82,7 +82,8 @@ pub fn numbered_files(
         let name = numbered(pattern, frame)
             .ok_or_else(|| wrong(format!("`{pattern}` has no `{{frame}}` and no `####` for the number")))?;
         DensitySequence::check_memory(keys.len() + 1, keys.first().map_or(0, |key| key.1.len()))?;
-        let density = density(&assets.read(&name)?, Path::new(&name))?;
+        let loaded = keys.len() * keys.first().map_or(0, |key| size_of_val(&*key.1));
+        let density = density(&assets.read_after(loaded as u64, &name)?, Path::new(&name))?;
         keys.push(((frame - first) as f64 / fps, density));
     }
     DensitySequence::new(keys, beyond)

@@ -1,7 +1,12 @@
 //! Every mistake that we could think of, and what Squall says to it. The snapshots in `snapshots/` are meant to be
 //! read: each message should say what is wrong, where, and what to do.
 
-use squall::diagnostic::plain;
+// As the command draws them.
+#[path = "../../../squall-cli/src/drawn.rs"]
+mod drawn;
+
+use drawn::Message;
+use miette::{GraphicalReportHandler, GraphicalTheme};
 use squall::{Scene, SceneError};
 
 /// A scene that is right, to which the cases add what is wrong.
@@ -13,6 +18,14 @@ const MORPH: &str =
     "model = \"target_smoke\"\n[grid]\ncells = [32, 32]\n[substance.density]\nstart = { text = \"A\" }\n";
 const GRID_3D: &str = "[grid]\ncells = [16, 16, 16]\n";
 
+/// Without colours.
+fn plain(message: impl Into<Message>) -> String {
+    let mut text = String::new();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none()).with_width(100).with_context_lines(1);
+    handler.render_report(&mut text, &message.into()).unwrap();
+    text
+}
+
 fn report(text: &str, overrides: &[&str]) -> String {
     let overrides: Vec<String> = overrides.iter().map(|o| o.to_string()).collect();
     match Scene::parse("scene.toml", text, &overrides).and_then(|scene| scene.setup()) {
@@ -20,7 +33,7 @@ fn report(text: &str, overrides: &[&str]) -> String {
         Err(e) => plain(&e),
         Ok((_, warnings)) => {
             assert!(!warnings.is_empty(), "nothing was wrong with\n{text}");
-            warnings.iter().map(|w| plain(w)).collect()
+            warnings.iter().map(plain).collect()
         }
     }
 }
@@ -51,6 +64,13 @@ macro_rules! cases {
         }
     };
 }
+
+cases!(hardly_meant, "", {
+    "still air" => "[grid]\ncells = [32, 48]\n",
+    "a source inside of an object" => "model = \"smoke\"\n[grid]\ncells = [32, 32]\n[[object]]\nname = \"ball\"\nshape = { sphere = { center = [0.5, 0.5], radius = 0.3 } }\n[[source]]\nshape = { box = { min = [0.4, 0.4], max = [0.6, 0.6] } }\nset = { density = 1.0 }\n",
+    "random numbers" => "[grid]\ncells = [32, 48]\n[substance.ink]\ninitial = \"rand()\"\n",
+    "pictures too large for OpenEXR" => "model = \"smoke\"\n[grid]\ncells = [16, 16, 16]\n[[source]]\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.2 } }\nset = { density = 1.0 }\n[output]\nwidth = 10000\nheight = 10000\nexr = true\n",
+});
 
 cases!(liquids, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n", {
     "an empty box" => "",

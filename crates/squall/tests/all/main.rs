@@ -7,6 +7,7 @@ mod folder;
 mod fuzz;
 mod liquid;
 mod loops;
+mod properties;
 mod random_scenes;
 mod run;
 mod scenes;

@@ -301,3 +301,78 @@ fn a_steady_range_is_that_of_all_frames_from_the_first_on() {
     assert_eq!(told, 0, "nothing is searched twice");
     assert!(folder.files("steady") == folder.files("parts"));
 }
+
+fn assert_same_files(folder: &Folder, a: &str, b: &str, what: &str) {
+    let [a, b] = [a, b].map(|out| folder.files(out));
+    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{what}");
+    a.iter().for_each(|(name, bytes)| assert!(*bytes == b[name], "{what}: {name} differs"));
+}
+
+#[test]
+fn other_looks_are_drawn_from_stored_fields_as_if_everything_had_been_simulated_again() {
+    const SMOKE: &str = r#"
+        model = "smoke"
+        grid = { cells = [24, 32], size = [1.5, 2.0] }
+        object = [{ name = "ball", shape = { sphere = { center = [0.6, 1.2], radius = 0.2 } } }]
+        source = [{ shape = { sphere = { center = [0.7, 0.3], radius = 0.2 } }, set = { density = 1.0, temperature = 100.0 } }]
+        time = { frames = 4 }
+        output = { width = 48, fields = ["density", "temperature", "velocity"] }
+    "#;
+    let stable = SCENE.replace("[\"vorticity\"]", "[\"dye\", \"velocity\"]");
+    for (name, text, edits) in [
+        ("smoke", SMOKE, &["picture.map=fire", "output.passes=[\"flow\"]", "picture.show=temperature"][..]),
+        ("smoke-less", SMOKE, &["picture.show=speed", "output.fields=[\"velocity\"]", "output.width=24"]),
+        (
+            "stable",
+            &*stable,
+            &["picture.show=vorticity", "picture.relief=1.0", "picture.exposure={ keys = [[0, 1], [1, 2]] }"],
+        ),
+    ] {
+        let folder = Folder::new(&format!("run-looks-{name}"));
+        let out = folder.0.join("edited");
+        let setup = |edits: &[&str]| {
+            let edits: Vec<String> = edits.iter().map(|&edit| edit.to_owned()).collect();
+            Scene::parse("test.toml", text, &edits).unwrap().setup().unwrap().0
+        };
+        let go = |setup: &Setup, out: &Path| {
+            let options = RunOptions { origin: Some("here".to_owned()), ..options(out) };
+            run(setup, &options, &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap()
+        };
+        // Stopped before its end, edited, gone on with, and edited once more.
+        go(&setup(&["time.frames=3"]), &out);
+        let edited = go(&setup(&[&["time.frames=3"], edits].concat()), &out);
+        assert_eq!((edited.outcome, edited.steps_here), (Outcome::DrawnAgain, 0), "{name}");
+        let last = setup(&[&["time.frames=5"], edits].concat());
+        assert_eq!(go(&last, &out).resumed_from, Some(3), "{name}");
+        go(&last, &folder.0.join("fresh"));
+        assert_same_files(&folder, "fresh", "edited", name);
+        // What is not stored is simulated again, and so is what flows otherwise.
+        let more = setup(&[edits, &["time.frames=5", "output.fields=[\"pressure\"]"]].concat());
+        assert_eq!(go(&more, &out).resumed_from, None, "{name}");
+    }
+}
+
+#[test]
+fn what_is_killed_while_other_looks_are_drawn_is_made_again_whichever_scene_goes_on() {
+    let folder = Folder::new("run-looks-killed");
+    let fields = "output.fields=[\"velocity\"]";
+    let (old, new) = (setup(&[fields]), setup(&[fields, "picture.map=fire"]));
+    let go = |setup: &Setup, out: &str, stop_at: u64| {
+        let options = RunOptions { origin: Some("here".to_owned()), ..options(&folder.0.join(out)) };
+        let cancel = CancelToken::default();
+        let token = cancel.clone();
+        let mut stop = move |event: &Event<'_>| {
+            if matches!(event, Event::Frame { frame, .. } if *frame == stop_at) {
+                token.cancel();
+            }
+        };
+        run(setup, &options, &mut stop, &cancel).unwrap().outcome
+    };
+    for (out, then) in [("old", &old), ("new", &new)] {
+        go(&old, out, u64::MAX);
+        assert_eq!(go(&new, out, 2), Outcome::Cancelled);
+        go(then, out, u64::MAX);
+        go(then, "fresh", u64::MAX);
+        assert_same_files(&folder, "fresh", out, out);
+    }
+}

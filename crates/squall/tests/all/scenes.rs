@@ -9,7 +9,7 @@ fn setup_with(text: &str, overrides: &[&str]) -> Setup {
     let scene = Scene::parse("scene.toml", text, &overrides);
     match scene.and_then(|s| s.with_assets(gallery::assets()).setup()) {
         Ok((setup, _)) => setup,
-        Err(e) => panic!("{}", squall::diagnostic::plain(&e)),
+        Err(e) => panic!("{}", e.to_text()),
     }
 }
 
@@ -425,7 +425,7 @@ fn no_mutation_of_a_scene_makes_the_reader_panic() {
             assert!(!e.problems().is_empty());
             // Rendering and locating must not panic either, wherever the spans lie.
             if round % 8 == 0 {
-                assert!(!squall::diagnostic::plain(&e).is_empty());
+                assert!(!e.to_text().is_empty());
             }
             for problem in e.problems() {
                 problem.location();
@@ -469,7 +469,7 @@ fn huge_and_hostile_files_get_a_short_answer_quickly() {
         "\"\\u001b[2J\" = 1".to_owned(),
     ] {
         let error = Scene::parse("huge", &text, &[]).and_then(|s| s.setup()).unwrap_err();
-        let report = squall::diagnostic::plain(&error);
+        let report = error.to_text();
         assert!(report.len() < 20_000, "{} bytes", report.len());
         assert!(!error.to_string().contains('\u{1b}'));
     }

@@ -43,7 +43,7 @@ fn setup(text: &str, overrides: &[&str]) -> Setup {
     let overrides: Vec<String> = overrides.iter().map(|&o| o.to_owned()).collect();
     match Scene::parse("smoke.toml", text, &overrides).and_then(|s| s.setup()) {
         Ok((setup, _)) => setup,
-        Err(e) => panic!("{}", squall::diagnostic::plain(&e)),
+        Err(e) => panic!("{}", e.to_text()),
     }
 }
 
@@ -237,7 +237,7 @@ fn meshes_come_from_the_folder_of_the_scene() {
         ("{ file = \"walk_{frame}.obj\" }", "how long is it"),
         ("{ file = \"solid.obj\", frames = [1, 2] }", "needs a file for each frame"),
     ] {
-        let error = squall::diagnostic::plain(&scene(mesh).unwrap_err());
+        let error = scene(mesh).unwrap_err().to_text();
         assert!(error.contains(message), "{error}");
     }
 }
@@ -339,4 +339,23 @@ fn a_picture_and_its_passes_are_layers_of_one_file_and_any_lost_file_comes_back(
         run(&setup, &options(&out), &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap();
         assert_same(&whole, &folder.files("a"), name);
     }
+}
+
+#[test]
+fn all_files_of_a_scene_together_must_fit_into_its_memory() {
+    let folder = Folder::new("smoke-mesh-budget");
+    // A tetrahedron, and a comment of two megabytes.
+    let mesh = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n".to_owned()
+        + "# "
+        + &"x".repeat(2 << 20);
+    std::fs::write(folder.0.join("a.obj"), mesh).unwrap();
+    let setup = |limit: u64| {
+        let text = "model = \"smoke\"\ngrid = { cells = [8, 8, 8] }\nobject = [{ name = \"a\", shape = { mesh = \"a.obj\" } }]";
+        let assets = Assets::folder(&folder.0).within(Some(limit));
+        Scene::parse("mesh.toml", text, &[]).unwrap().with_assets(assets).setup()
+    };
+    assert!(setup(4 << 20).is_ok());
+    let error = setup(1 << 20).unwrap_err();
+    assert!(matches!(error, squall::SceneError::Budget(_)));
+    assert!(error.to_text().contains("1 MB may be used"), "{}", error.to_text());
 }

@@ -84,7 +84,7 @@ fn read(text: &str, overrides: &[&str], assets: Assets) -> Result<Setup, String>
     let overrides: Vec<String> = overrides.iter().map(|&o| o.to_owned()).collect();
     match Scene::parse("target.toml", text, &overrides).and_then(|s| s.with_assets(assets).setup()) {
         Ok((setup, _)) => Ok(setup),
-        Err(e) => Err(squall::diagnostic::plain(&e)),
+        Err(e) => Err(e.to_text()),
     }
 }
 
@@ -321,8 +321,8 @@ fn meshes_outside_of_the_box_are_warned_of_with_a_hint_and_animations_move() {
              [[object]]\nname = \"it\"\nshape = {{ mesh = {mesh} }}\n{more}\n[time]\nfps = 24\n"
         );
         let read = Scene::parse("blender.toml", &text, &[]).and_then(|s| s.with_assets(blender_files()).setup());
-        let (setup, warnings) = read.unwrap_or_else(|e| panic!("{}", squall::diagnostic::plain(&e)));
-        (setup, warnings.iter().map(|w| format!("{w}: {}", miette::Diagnostic::help(w).unwrap())).collect::<Vec<_>>())
+        let (setup, warnings) = read.unwrap_or_else(|e| panic!("{}", e.to_text()));
+        (setup, warnings.iter().map(|w| format!("{w}: {}", w.advice().unwrap())).collect::<Vec<_>>())
     };
     // The box of the scene lies where z is positive, and Blender's y is our -z.
     let (_, warnings) = scene("{ file = \"marked.ply\", up = \"z\" }", "");

@@ -15,7 +15,7 @@ fn setup(text: &str, overrides: &[&str]) -> Setup {
     let overrides: Vec<String> = overrides.iter().map(|&o| o.to_owned()).collect();
     match Scene::parse("texture.toml", text, &overrides).and_then(|s| s.setup()) {
         Ok((setup, _)) => setup,
-        Err(e) => panic!("{}", squall::diagnostic::plain(&e)),
+        Err(e) => panic!("{}", e.to_text()),
     }
 }
 

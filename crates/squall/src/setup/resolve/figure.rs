@@ -1,7 +1,6 @@
 //! Figures: files are read here, and made densities on the grid.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use squall_core::shape::Beyond;
 use squall_io::picture::{self, Font, Placement, draw_text, parse_artwork};
@@ -9,7 +8,7 @@ use squall_io::vdb::parse_vdb;
 
 use super::shape::Place;
 use super::*;
-use crate::assets::{AssetError, MeshFiles, fingerprint, numbered};
+use crate::assets::{AssetError, Loaded, MeshFiles, fingerprint, numbered};
 use crate::build;
 use crate::target::{self, DensitySequence, PictureOptions, TargetError, face, on_face};
 
@@ -194,9 +193,9 @@ impl Resolver<'_> {
     pub(super) fn fits_into_memory(&mut self, grid: &Grid) -> bool {
         let cells = grid.cells.iter().map(|&n| n as u128).product::<u128>();
         // The velocity twice, smoke, targets and what is smoothed: less will not do.
-        let needed = u64::try_from(cells * 4 * 16).unwrap_or(u64::MAX);
+        let needed = u64::try_from(cells * 4 * 16).unwrap_or(u64::MAX).saturating_add(self.loaded);
         match self.assets.memory_limit() {
-            _ if cells > u128::from(MAX_CELLS) => false,
+            _ if cells > u128::from(MAX_CELLS) || self.too_much.is_some() => false,
             Some(limit) if needed > limit => {
                 self.needs.get_or_insert((needed, limit));
                 false
@@ -230,7 +229,8 @@ impl Resolver<'_> {
                 }
             };
             let density = draw_text(text, &font, resolution).and_then(|drawn| drawn.density(&canvas, &placement));
-            let density = Arc::new(self.drawn(density.map_err(TargetError::from), text.span)?);
+            let density = self.drawn(density.map_err(TargetError::from), text.span)?;
+            let density = self.keep(fingerprint(text.as_bytes()) ^ fingerprint_of_font, density);
             let font = f.font.as_ref().map(|f| File { name: f.value.clone(), fingerprint: fingerprint_of_font });
             return Some(FigureKind::Text { text: text.value.clone(), font, density });
         }
@@ -238,7 +238,8 @@ impl Resolver<'_> {
             let data = self.asset(name)?;
             let file = File { name: name.value.clone(), fingerprint: fingerprint(&data) };
             let density = self.drawn(picture(&data, Path::new(&name.value)), name.span)?;
-            return Some(FigureKind::Image { file, ink, density: Arc::new(density) });
+            let density = self.keep(file.fingerprint, density);
+            return Some(FigureKind::Image { file, ink, density });
         }
         let repeat = f.r#loop.as_deref().copied().unwrap_or(false);
         let beyond = if repeat { Beyond::Loop } else { Beyond::Hold };
@@ -247,7 +248,8 @@ impl Resolver<'_> {
             let data = self.asset(name)?;
             let file = File { name: name.value.clone(), fingerprint: fingerprint(&data) };
             let film = target::film(&data, Path::new(&name.value), &canvas, &options, beyond);
-            let density = Arc::new(self.drawn(film, name.span)?);
+            let density = self.drawn(film, name.span)?;
+            let density = self.keep_film(file.fingerprint, density);
             return Some(FigureKind::Film { file, numbered: None, from, repeat, ink, density });
         }
         let name = f.images.as_ref()?;
@@ -259,7 +261,8 @@ impl Resolver<'_> {
             picture(data, path)
         };
         let sequence = target::numbered_files(self.assets, name, frames, fps, beyond, each);
-        let density: Arc<DensitySequence> = Arc::new(self.drawn(sequence, name.span)?);
+        let density = self.drawn(sequence, name.span)?;
+        let density = self.keep_film(print, density);
         let file = File { name: name.value.clone(), fingerprint: print };
         self.read_file(Matters::Physics, &name.value, print);
         Some(FigureKind::Film { file, numbered: Some((frames, fps)), from, repeat, ink, density })
@@ -324,32 +327,52 @@ impl Resolver<'_> {
                 parse_vdb(&data, Path::new(&name.value)).map_err(|e| TargetError::Volume { what: e.to_string() });
             let volume = volume.map(|v| if up == Up::Z { v.upright() } else { v });
             let density = volume.and_then(|v| target::vdb_density(&v, wanted.as_deref(), &grid, &place));
-            let density = Arc::new(self.drawn(density, name.span)?);
+            let density = self.drawn(density, name.span)?;
+            let density = self.keep(file.fingerprint, density);
             return Some(FigureKind::Vdb { file, up, grid: wanted, density });
         };
         let rotation = self.figure_angles(&f.rotation, &format!("{key}.rotation"));
         let mut files = MeshFiles::default();
-        if let Err(e) = files.load(self.assets, name, None, up) {
+        if let Err(e) = files.load(self.assets, self.loaded, name, None, up) {
             self.unusable(name.span, &e);
             return None;
         }
         let mesh = files.meshes.pop()?.turned(rotation);
         let density = target::mesh_density(&mesh, &grid, &place).map(|(density, _)| density);
-        let density = Arc::new(self.drawn(density, name.span)?);
+        let density = self.drawn(density, name.span)?;
+        let density = self.keep(files.fingerprint, density);
         let file = File { name: name.value.clone(), fingerprint: files.fingerprint };
         self.read_file(Matters::Physics, &name.value, files.fingerprint);
         Some(FigureKind::Mesh { file, up, rotation, density })
     }
 
+    /// A density that stays in memory.
+    fn keep(&mut self, fingerprint: u64, density: Vec<f32>) -> Loaded<Vec<f32>> {
+        self.loaded += size_of_val(&*density) as u64;
+        Loaded::new(fingerprint, density)
+    }
+
+    fn keep_film(&mut self, fingerprint: u64, film: DensitySequence) -> Loaded<DensitySequence> {
+        self.loaded += 4 * film.values() as u64;
+        Loaded::new(fingerprint, film)
+    }
+
     /// Says that a file that the scene names cannot be used.
     pub(super) fn unusable(&mut self, span: Span, error: &AssetError) {
+        if let AssetError::TooMuch { .. } = error {
+            // No mistake, but the scene is refused as a whole.
+            let mut problems = Problems::new(self.problems.sources);
+            problems.error(span, error.to_string(), "this file").help(error.advice());
+            self.too_much = self.too_much.take().or(problems.errors.pop());
+            return;
+        }
         let fix = self.problems.error(span, error.to_string(), "this file");
         if error.is_io() { fix.io_help(error.advice()) } else { fix.help(error.advice()) }
     }
 
     /// The content of a file that the scene names.
     pub(super) fn asset(&mut self, name: &Spanned<String>) -> Option<Vec<u8>> {
-        match self.assets.read(name) {
+        match self.assets.read_after(self.loaded, name) {
             Ok(data) => {
                 let matters = if self.reads_looks { Matters::Look } else { Matters::Physics };
                 self.read_file(matters, &name.value, fingerprint(&data));
@@ -371,9 +394,11 @@ impl Resolver<'_> {
         match result {
             Ok(value) => Some(value),
             Err(e) => {
-                let fix = self.problems.error(span, e.to_string(), "cannot be drawn");
-                if let TargetError::Asset(e) = e {
-                    fix.help(e.advice());
+                match &e {
+                    TargetError::Asset(e) => self.unusable(span, e),
+                    e => {
+                        self.problems.error(span, e.to_string(), "cannot be drawn");
+                    }
                 }
                 None
             }

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// No larger pictures are written or read as OpenEXR.
+const MOST_EXR_PIXELS: u64 = 1 << 26;
+
 impl Resolver<'_> {
     pub(super) fn output(&mut self, file: &mut SceneFile) -> Output {
         let (grid, film) = (self.grid.clone(), self.film);
@@ -45,6 +48,14 @@ impl Resolver<'_> {
         let mut passes: Vec<Pass> = o.passes().plain();
         passes.sort_by_key(|pass| Pass::WORDS.iter().position(|word| *word == pass.word()));
         passes.dedup();
+        if (exr || !passes.is_empty()) && u64::from(width) * u64::from(height) > MOST_EXR_PIXELS {
+            let span = typed(&o.width).map(|w| w.span).or(typed(&o.height).map(|h| h.span)).or(place);
+            self.problems
+                .error(span, format!("{width} x {height} pixels are too many for .exr files"), "too large")
+                .help(format!(
+                    "at most {MOST_EXR_PIXELS} pixels; leave out `output.exr` and `output.passes`, or make it smaller"
+                ));
+        }
         let mesh = self.mesh_formats(o);
         let (particles, particle_arrays) = (*o.particles(), *o.particle_arrays());
         let (movie, green, checkpoint_seconds) = (*o.movie(), *o.green(), *o.checkpoint_seconds());

@@ -1,9 +1,7 @@
 //! Shapes, motion, objects.
 
-use std::sync::Arc;
-
 use super::*;
-use crate::assets::{MeshFiles, numbered};
+use crate::assets::{Loaded, MeshFiles, numbered};
 
 /// Longest mesh sequence.
 const MAX_MESHES: u64 = 10_000;
@@ -283,12 +281,13 @@ impl Resolver<'_> {
             let name = numbered(&file.value, frame).unwrap_or_else(|| file.value.clone());
             // Of a sequence each file is one mesh, animated or not.
             let fps = frames.is_none().then_some(*mesh.fps());
-            if let Err(e) = files.load(self.assets, &name, fps, *mesh.up()) {
+            if let Err(e) = files.load(self.assets, self.loaded, &name, fps, *mesh.up()) {
                 self.unusable(file.span, &e);
                 return None;
             }
         }
-        let MeshFiles { meshes, fingerprint, .. } = files;
+        let MeshFiles { meshes, fingerprint, bytes } = files;
+        self.loaded += bytes as u64;
         self.read_file(Matters::Physics, &file.value, fingerprint);
         Some(Shape::Mesh(Mesh {
             file: file.value.clone(),
@@ -299,7 +298,7 @@ impl Resolver<'_> {
             sheet: mesh.sheet.as_deref().copied(),
             thicken: *mesh.thicken(),
             up: *mesh.up(),
-            meshes: Arc::new(meshes),
+            meshes: Loaded::new(fingerprint, meshes),
         }))
     }
 

@@ -1,7 +1,6 @@
 //! What is painted on the fluid, and the rods that stir it.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use squall_core::force::Stroke;
 use squall_io::picture::parse_artwork;
@@ -9,7 +8,7 @@ use squall_render::Bitmap;
 use squall_render::color::from_srgb8;
 
 use super::*;
-use crate::assets::fingerprint;
+use crate::assets::{Loaded, fingerprint};
 
 /// Pixels along the longer side of a drawing that is used as a texture.
 const DRAWN_PIXELS: usize = 1024;
@@ -106,8 +105,9 @@ impl Resolver<'_> {
             from_srgb8(bytes)
         };
         let pixels: Vec<_> = artwork.pixels.iter().map(linear).collect();
-        let picture = Arc::new(Bitmap::new(artwork.width, artwork.height, &pixels));
+        self.loaded += size_of_val(&*pixels) as u64;
         let file = File { name: name.value.clone(), fingerprint: fingerprint(&data) };
+        let picture = Loaded::new(file.fingerprint, Bitmap::new(artwork.width, artwork.height, &pixels));
         Some(TexturePattern::Image { file, picture, size })
     }
 
