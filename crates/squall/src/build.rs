@@ -122,7 +122,7 @@ pub fn estimate(setup: &Setup) -> Estimate {
     Estimate { bytes: once.bytes.saturating_add(loop_bytes(setup)), ..once }
 }
 
-/// The same where the grid follows the smoke and has come to have so many cells.
+/// The same where the grid follows the fluid and has come to have so many cells.
 pub fn estimate_at(setup: &Setup, cells: u64) -> u64 {
     let box_cells = setup.cell_count().max(1);
     let whole = estimate(setup).bytes;

@@ -85,6 +85,7 @@ const FILES: &[(&str, &[u8])] = files! {
     "meshes/knot.ply"
     "meshes/propeller.obj"
     "meshes/star.ply"
+    "meshes/valley.ply"
     "figures/air.svg"
     "figures/cross.svg"
     "figures/squall.svg"

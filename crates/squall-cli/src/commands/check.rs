@@ -34,7 +34,7 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
         let cells = spread.map_or(setup.cell_count(), |s| s.cells);
         let when = match spread {
             Some(s) if s.frames < u64::from(frames) => format!(" after {} frames, more after that", s.frames),
-            Some(_) => " at the most; a trial on few cells shows how far the smoke goes".to_owned(),
+            Some(_) => " at the most; a trial on few cells shows how far it goes".to_owned(),
             None => String::new(),
         };
         print(format!("# Memory: about {told}, for {} fields of {cells} cells{when}.\n", estimate.fields))?;

@@ -193,7 +193,7 @@ fn zone<const D: usize>(setup: &Setup, s: &setup::Source, grid: &Grid<D>) -> Res
     })
 }
 
-/// What a liquid will take: as much of it as all that comes in together.
+/// What a liquid will take: as much of it as all that comes in together. Where the grid follows it, as if it stayed in the box that is looked at.
 pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let grid = grid::<D>(&setup.grid);
     let solids = setup.objects.iter().any(|o| o.solid) || !setup.spouts.is_empty();
@@ -218,7 +218,8 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     });
     // How much of what a source fills runs away is not known.
     let sources = if setup.sources.iter().any(|s| s.fill) { 0.3 } else { 0.0 };
-    let filled = (blobs + spouts.sum::<f64>() + sources).min(1.0);
+    let filled = blobs + spouts.sum::<f64>() + sources;
+    let filled = if setup.grid.is_unbounded() { filled } else { filled.min(1.0) };
     let particles = cells * filled * PER_AXIS.pow(D as u32) as f64;
     let each = size_of::<Particle<D>>() + (substances - 1) * size_of::<f32>();
     // Lists grow by doubling, and a state is a copy of them.
@@ -227,7 +228,11 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         .saturating_add((2.5 * particles * each as f64) as u64)
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
-    Estimate { bytes, fields, solver: plan.how(), why: plan.reason.to_owned() }
+    let why = match setup.grid.is_unbounded() {
+        true => format!("{}; memory is estimated for liquid that stays in the box that is looked at", plan.reason),
+        false => plan.reason.to_owned(),
+    };
+    Estimate { bytes, fields, solver: plan.how(), why }
 }
 
 /// Whether a blob has an inside at all: looks at points of a lattice where it is.
@@ -248,18 +253,24 @@ pub fn has_inside<const D: usize>(setup: &Setup, blob: &setup::Blob) -> Result<b
     Ok((0..POINTS.pow(D as u32)).any(|i| shape.distance(point(i), blob.time) < 0.0))
 }
 
-/// About how much of the box a blob fills: by points of a lattice.
+/// About how much of the box a blob fills: by points of a lattice. Where there is no box, of all that it fills.
 fn part_inside<const D: usize>(setup: &Setup, grid: &Grid<D>, blob: &setup::Blob) -> f64 {
     const POINTS: usize = 24;
     let Ok(shape) = blob_shape::<D>(setup, grid, blob) else { return 1.0 };
+    let size = grid.size();
+    let own = shape.bounds(blob.time).filter(|(low, high)| {
+        grid.is_unbounded() && low.iter().chain(high).all(|x| x.is_finite()) && (0..D).all(|a| low[a] < high[a])
+    });
+    let (low, sides) = own.map_or((grid.origin, size), |(low, high)| (low, std::array::from_fn(|a| high[a] - low[a])));
     let inside = |mut i: usize| {
         let x = std::array::from_fn(|a| {
             let k = i % POINTS;
             i /= POINTS;
-            grid.origin[a] + (k as f64 + 0.5) / POINTS as f64 * grid.cells[a] as f64 * grid.spacing[a]
+            low[a] + (k as f64 + 0.5) / POINTS as f64 * sides[a]
         });
         shape.distance(x, blob.time) < 0.0
     };
     let points = POINTS.pow(D as u32);
-    (0..points).filter(|&i| inside(i)).count() as f64 / points as f64
+    let part = (0..points).filter(|&i| inside(i)).count() as f64 / points as f64;
+    part * sides.iter().product::<f64>() / size.iter().product::<f64>()
 }

@@ -1,4 +1,4 @@
-//! How far smoke without bounds will spread: a run on few cells tells it in advance, in a second.
+//! How far smoke or a liquid without bounds will spread: a run on few cells tells it in advance, in a second.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use squall_core::layout::tile_width;
 use squall_core::volume::{BLOCK, BLOCK_CELLS};
 
 use crate::driver::Driver;
-use crate::setup::{self, Axis, Setup};
+use crate::setup::{self, Setup};
 
 /// Cells of the box in the trial, about.
 const CELLS: f64 = 4_000.0;
@@ -16,6 +16,8 @@ const CELLS: f64 = 4_000.0;
 const LONGEST: Duration = Duration::from_secs(1);
 /// Cells of air around the smoke besides `smoke.buffer`: what it moves by in a step.
 const STEP: i32 = 2;
+/// Cells around the particles of a liquid besides those of a step: surface, and velocities that go on beyond it.
+const BEYOND_SURFACE: i32 = 4;
 
 /// What a trial found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +28,20 @@ pub struct Spread {
     pub frames: u64,
 }
 
-/// How far smoke spreads where a grid follows it in 3D; `None` where it does not, or if the trial fails.
+/// How far smoke or a liquid spreads where a grid follows it in 3D; `None` where it does not, or if the trial fails.
 pub fn spread(setup: &Setup) -> Option<Spread> {
-    let smoke = setup.smoke.as_ref()?;
-    if setup.dimensions() != 3 || setup.grid.axes.iter().any(|axis| *axis != Axis::Unbounded) {
+    // As many cells around as the model keeps.
+    let around = match (&setup.smoke, &setup.liquid) {
+        (Some(smoke), _) => smoke.buffer as i32 + STEP,
+        (_, Some(_)) => setup.solver.cfl.ceil() as i32 + BEYOND_SURFACE,
+        _ => return None,
+    };
+    // Sides of coarse cells would have to stand elsewhere.
+    let free = |a: usize| match setup.grid.is_unbounded_at(a) {
+        [true, true] => true,
+        [_, far] => far && setup.liquid.is_some(),
+    };
+    if setup.dimensions() != 3 || !(0..3).all(free) {
         return None;
     }
     // Sources may be far larger than the box: a wrong unit must not make the trial itself take long.
@@ -45,11 +57,12 @@ pub fn spread(setup: &Setup) -> Option<Spread> {
         coarse.grid.size[a] = coarse.grid.cells[a] as f64 * h;
     }
     (coarse.texture, coarse.time.looped) = (None, None);
-    // Smoke that parts takes as much room as smoke that rises, and is found ten times as fast.
-    coarse.objects.iter_mut().for_each(|object| object.solid = false);
+    if setup.smoke.is_some() {
+        // Smoke that parts takes as much room as smoke that rises, and is found ten times as fast.
+        coarse.objects.iter_mut().for_each(|object| object.solid = false);
+    }
     let began = Instant::now();
     let mut driver = Driver::new(&coarse).ok()?;
-    let around = smoke.buffer as i32 + STEP;
     let mut most = 0;
     while driver.frame() < u64::from(setup.time.frames) && began.elapsed() < LONGEST {
         if driver.step().ok()?.reached {
@@ -60,29 +73,41 @@ pub fn spread(setup: &Setup) -> Option<Spread> {
     (most > 0).then_some(Spread { cells: most as u64 * per_tile, frames: driver.frame() })
 }
 
-/// How many tiles of the fine grid the smoke of the coarse one needs.
+/// How many tiles of the fine grid the fluid of the coarse one needs.
 fn tiles(setup: &Setup, driver: &Driver, refine: f64, around: i32) -> usize {
     let width = tile_width::<3>() as i32;
     let mut found: HashSet<[i32; 3]> = HashSet::new();
+    // A cube at a place, in fine cells.
+    let mut mark = |first: [f64; 3], side: f64| {
+        let range = |a: usize| {
+            let low = (first[a].floor() as i32 - around).div_euclid(width);
+            low..=((first[a] + side).ceil() as i32 - 1 + around).div_euclid(width)
+        };
+        for z in range(2) {
+            for y in range(1) {
+                found.extend(range(0).map(|x| [x, y, z]));
+            }
+        }
+    };
+    if let Some(particles) = driver.simulation().particles() {
+        let (side, h) = (0.5 * refine, setup.grid.spacing()[0]);
+        for i in 0..particles.len() {
+            let place = |a: usize| (f64::from(particles.positions[a][i]) - setup.grid.origin[a]) / h - 0.5 * side;
+            mark(std::array::from_fn(place), side);
+        }
+    }
     let mut volume = Volume::default();
-    for s in &setup.substances {
+    for s in setup.substances.iter().filter(|_| setup.smoke.is_some()) {
         driver.simulation().volume(&s.name, 0, &mut volume);
         for (block, values) in volume.blocks.iter().zip(volume.values.chunks_exact(BLOCK_CELLS)) {
             let occupied = |&i: &usize| f64::from((values[i] - volume.background).abs()) > s.threshold;
             for i in (0..BLOCK_CELLS).filter(occupied) {
                 let place = [i % BLOCK, i / BLOCK % BLOCK, i / (BLOCK * BLOCK)];
-                let range = |a: usize| {
-                    let first = f64::from(block[a] * BLOCK as i32 + place[a] as i32) * refine;
-                    let low = (first.floor() as i32 - around).div_euclid(width);
-                    low..=((first + refine).ceil() as i32 - 1 + around).div_euclid(width)
-                };
-                for z in range(2) {
-                    for y in range(1) {
-                        found.extend(range(0).map(|x| [x, y, z]));
-                    }
-                }
+                mark(std::array::from_fn(|a| f64::from(block[a] * BLOCK as i32 + place[a] as i32) * refine), refine);
             }
         }
     }
-    found.len()
+    // Nothing is behind a floor.
+    let side = |a: usize| setup.grid.is_unbounded_at(a)[0];
+    found.iter().filter(|c| (0..3).all(|a| side(a) || c[a] >= 0)).count()
 }

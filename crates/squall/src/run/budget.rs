@@ -15,7 +15,7 @@ pub fn memory_needed(setup: &Setup) -> u64 {
     estimate(setup).bytes.saturating_add(waiting).max(expected.at_the_end)
 }
 
-/// The same where the grid follows the smoke and has come to have so many cells.
+/// The same where the grid follows the fluid and has come to have so many cells.
 pub fn memory_needed_at(setup: &Setup, cells: u64) -> u64 {
     memory_needed(setup).saturating_sub(estimate(setup).bytes).saturating_add(estimate_at(setup, cells))
 }

@@ -112,15 +112,30 @@ fn no_liquid(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>
     }
     let Some(list) = &file.blob else { return };
     for (i, (blob, built)) in list.iter().zip(&setup.blobs).enumerate() {
-        let extent = built.shape.as_ref().map(Shape::extent);
-        let outside = |(lo, hi): &(Vec<f64>, Vec<f64>)| {
-            (0..setup.dimensions()).any(|a| hi[a] <= grid.origin[a] || lo[a] >= grid.origin[a] + grid.size[a])
-        };
-        if extent.as_ref().is_some_and(outside) {
-            let place = blob.shape.as_ref().map_or(blob.span, |shape| shape.span);
+        // What is given by a formula or a file is somewhere in the box.
+        let inside = || (grid.origin.clone(), (0..setup.dimensions()).map(|a| grid.origin[a] + grid.size[a]).collect());
+        let (lo, hi) = built.shape.as_ref().map_or_else(inside, Shape::extent);
+        let outside = |a: usize| hi[a] <= grid.origin[a] || lo[a] >= grid.origin[a] + grid.size[a];
+        let place = blob.shape.as_ref().map_or(blob.span, |shape| shape.span);
+        match (0..setup.dimensions()).find(|&a| outside(a)).map(|a| grid.is_unbounded_at(a)) {
+            None => {}
+            Some([false, false]) => {
+                problems
+                    .warn(place, format!("`blob.{i}` lies outside of the box"), "no liquid appears")
+                    .help("move it, or make the box larger: `grid.size` and `grid.origin` say where it is");
+            }
+            Some(_) => {
+                problems
+                    .warn(place, format!("`blob.{i}` lies outside the box that is looked at"), "is not in the picture")
+                    .help("`grid.size` and `grid.origin` say where the box is");
+            }
+        }
+        let larger = |a: usize| hi[a] - lo[a] > MUCH_LARGER * grid.size[a] && (hi[a] - lo[a]).is_finite();
+        if let Some(a) = (0..setup.dimensions()).find(|&a| grid.is_unbounded() && larger(a)) {
+            let times = (hi[a] - lo[a]) / grid.size[a];
             problems
-                .warn(place, format!("`blob.{i}` lies outside of the box"), "no liquid appears")
-                .help("move it, or make the box larger: `grid.size` and `grid.origin` say where it is");
+                .warn(place, format!("`blob.{i}` is {times:.0} times as large as the box"), "is its unit the metre?")
+                .help("lengths are in metres; the grid follows this liquid, however much memory that takes");
         }
         if let Some(time) = blob.time.as_ref().filter(|time| time.value > setup.time.duration()) {
             let message = format!("`blob.{i}` appears at {} s, after the last frame", time.value);
@@ -345,7 +360,7 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
             problems
                 .warn(place, format!("`source.{i}` is {times:.0} times as large as the box"), "is its unit the metre?")
                 .help(
-                    "lengths are in metres; the grid follows the smoke of this source, however much memory that takes",
+                    "lengths are in metres; the grid follows what comes out of this source, however much memory that takes",
                 );
         } else if let Some(a) =
             (0..setup.dimensions()).find(|&a| (hi[a] - lo[a]) * source.motion.scale < grid.spacing()[a])

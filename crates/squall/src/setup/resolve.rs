@@ -490,18 +490,20 @@ impl<'a> Resolver<'a> {
         for (a, axis) in grid.axes.iter().enumerate() {
             let (place, name) = (typed[a].as_ref().map(|ends| ends.span), AXES[a]);
             let [_, far] = grid.is_unbounded_at(a);
-            if self.model != Model::Smoke {
+            if !matches!(self.model, Model::Smoke | Model::Liquid) {
                 if !grid.is_unbounded_at(a).contains(&true) {
                     continue;
                 }
                 self.problems
                     .error(place, format!("`boundary.{name}` cannot be unbounded"), "this model lives in a box")
-                    .help("only model = \"smoke\" has grids that follow the fluid; use \"open\"");
+                    .help(
+                        "only model = \"smoke\" and model = \"liquid\" have grids that follow the fluid; use \"open\"",
+                    );
             } else if *axis == Axis::Periodic {
                 self.problems
                     .error(place, format!("`boundary.{name}` is periodic while another axis is unbounded"), "periodic")
                     .help(
-                        "a grid that follows the smoke has no axis that repeats: use \"slip\" walls, or bound all axes",
+                        "a grid that follows the fluid has no axis that repeats: use \"slip\" walls, or bound all axes",
                     );
             } else if matches!(axis, Axis::Bounded { .. }) && !far && !grid.cells[a].is_multiple_of(tile) {
                 let n = grid.cells[a];

@@ -2,7 +2,7 @@
 
 use crate::folder::{Folder, go, options};
 use squall::build::build;
-use squall::run::CancelToken;
+use squall::run::{CancelToken, RunError, RunOptions, memory_needed, memory_needed_at, run};
 use squall::{Assets, Event, Scene, Setup};
 use squall_core::shape::TriangleMesh;
 use squall_core::{Simulation, StepReport};
@@ -318,4 +318,65 @@ fn letters_and_formulas_are_filled_with_liquid() {
         xs.iter().copied().fold(0.0, f32::max) - xs.iter().copied().fold(1.0, f32::min)
     };
     assert!(wide(0.8, 0.88) > 0.4 && wide(0.15, 0.5) < 0.25, "{} and {}", wide(0.8, 0.88), wide(0.15, 0.5));
+}
+
+/// Water poured onto a floor without walls, with a step in it; the box is what is looked at.
+const FREE: &str = r#"
+model = "liquid"
+[grid]
+cells = [24, 24, 24]
+[boundary]
+x = "unbounded"
+y = { lo = "slip", hi = "unbounded" }
+z = "unbounded"
+[[spout]]
+center = [0.5, 0.6, 0.5]
+direction = [0.0, -1.0, 0.0]
+radius = 0.12
+speed = 2.5
+[[object]]
+name = "step"
+shape = { box = { min = [0.8, -0.5, 0.0], max = [1.2, 0.15, 1.0] } }
+[time]
+frames = 12
+[output]
+width = 40
+movie = "none"
+mesh = ["ply"]
+vdb = { fields = ["surface"] }
+[render]
+quality = "preview"
+"#;
+
+#[test]
+fn water_without_walls_runs_out_of_the_picture_and_resumes_to_the_same_bytes() {
+    let folder = Folder::new("liquid-unbounded");
+    go(&setup(FREE), &folder.0.join("whole"));
+    go(&with(FREE, &["time.frames=7"]), &folder.0.join("parts"));
+    go(&setup(FREE), &folder.0.join("parts"));
+    let (whole, parts) = (folder.files("whole"), folder.files("parts"));
+    for name in ["surface_0012.ply", "frame_0012.png", "volume_0012.vdb"] {
+        assert_eq!(whole[name], parts[name], "{name}");
+    }
+    let mesh = read_surface_ply(folder.0.join("whole/surface_0012.ply")).unwrap();
+    let reach = mesh.positions.iter().map(|p| p[0]).fold(0.0, f32::min);
+    assert!(reach < -0.05, "beyond the box: {reach}");
+    // Beside the step it reaches into the floor, as it does into all that it touches.
+    assert!(mesh.positions.iter().all(|p| p[1] > -1.0 / 24.0), "and not into the floor");
+    assert!(is_closed(&load_mesh(folder.0.join("whole/surface_0012.ply")).unwrap().mesh), "a closed mesh");
+}
+
+#[test]
+fn water_that_spreads_beyond_the_memory_limit_stops() {
+    let drop = "model = \"liquid\"\n[grid]\ncells = [16, 16, 16]\n[boundary]\nx = \"unbounded\"\ny = \"unbounded\"\nz = \"unbounded\"\n\
+                [[blob]]\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.2 } }\nvelocity = [20.0, 0.0, 0.0]\n\
+                [[blob]]\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.2 } }\nvelocity = [-20.0, 0.0, 0.0]\ntime = 0.1\nevery = 0.1\n\
+                [liquid]\ngravity = [0.0, 0.0, 0.0]\n[time]\nframes = 60\n[output]\nwidth = 16\nmovie = \"none\"\n[render]\nquality = \"preview\"\n";
+    let (folder, setup) = (Folder::new("liquid-memory"), setup(drop));
+    // As much as 40 tiles take.
+    let limit = memory_needed_at(&setup, 40 * 4096);
+    assert!(limit > memory_needed(&setup), "it begins with less");
+    let options = RunOptions { memory_limit: Some(limit), ..options(&folder.0.join("run")) };
+    let ended = run(&setup, &options, &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap_err();
+    assert!(matches!(ended, RunError::Memory { .. }), "{ended}");
 }
