@@ -53,7 +53,7 @@ pub fn redistance_inside<const D: usize>(phi: &mut Field<D>, next: &mut Field<D>
 
 /// The solution of `sum over axes of max(0, d - d_a)^2 = h^2`, the `d_a` in order.
 #[inline(always)]
-fn inwards<const D: usize>(d: [Real; D], h: Real) -> Real {
+pub(super) fn inwards<const D: usize>(d: [Real; D], h: Real) -> Real {
     let (mut sum, mut squares, mut solution) = (0.0, 0.0, Real::INFINITY);
     for (a, &value) in d.iter().enumerate() {
         if solution <= value {

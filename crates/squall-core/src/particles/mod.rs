@@ -9,14 +9,17 @@
 //! | `seed` | particles that fill a shape |
 //! | `transfer` | momentum from particles to faces and back (APIC), and moving them |
 //! | `patch` | values around one tile, to be sampled |
+//! | `walls` | what keeps them in the box |
 
 mod patch;
 mod seed;
 mod transfer;
+mod walls;
 
 pub(crate) use patch::Patch;
-pub(crate) use seed::jitter;
+pub(crate) use seed::{Cells, cells_of, jitter, position};
 pub use transfer::Blend;
+pub(crate) use walls::keep_within;
 
 use crate::Real;
 use crate::layout::{Layout, tile_width};
@@ -44,8 +47,7 @@ pub struct Particles<const D: usize> {
     layout: Layout<D>,
     /// By tiles.
     tiles: Vec<Vec<Particle<D>>>,
-    /// Those that leave a tile, with the way to the one that they go to; `None` leaves the liquid.
-    leaving: Vec<Vec<(Option<u8>, Particle<D>)>>,
+    leaving: Vec<Leaving<Particle<D>>>,
     next_id: u32,
 }
 
@@ -106,36 +108,7 @@ impl<const D: usize> Particles<D> {
     /// Gives particles that have moved to the tiles where they now are: at most one tile away. Those where no cell is leave the
     /// liquid; returns how many did. `periodic` axes come back at the other end.
     pub fn settle(&mut self, periodic: [bool; D]) -> usize {
-        let layout = &self.layout;
-        let moved = |number: usize, list: &mut Vec<Particle<D>>, leaving: &mut Vec<(Option<u8>, Particle<D>)>| {
-            let tile = layout.tile(number);
-            leaving.clear();
-            let mut i = 0;
-            while i < list.len() {
-                let place = list[i].place;
-                if (0..D).all(|a| place[a] >= 0.0 && place[a] < tile.cells[a] as Real) {
-                    i += 1;
-                    continue;
-                }
-                // The last one takes its place: an order like any other, as long as it is always the same.
-                let mut p = list.swap_remove(i);
-                leaving.push((step(layout, &tile, periodic, &mut p.place), p));
-            }
-        };
-        self.tiles
-            .par_iter_mut()
-            .zip(self.leaving.par_iter_mut())
-            .enumerate()
-            .for_each(|(number, (list, leaving))| moved(number, list, leaving));
-        let leaving = &self.leaving;
-        self.tiles.par_iter_mut().enumerate().for_each(|(number, list)| {
-            for code in 0..3u8.pow(D as u32) {
-                let Some(from) = source(layout, number, code, periodic) else { continue };
-                let here = leaving[from].iter().filter(|(way, _)| *way == Some(code));
-                list.extend(here.map(|(_, p)| *p));
-            }
-        });
-        self.leaving.iter().flatten().filter(|(way, _)| way.is_none()).count()
+        settle(&self.layout, &mut self.tiles, &mut self.leaving, periodic)
     }
 
     /// Kinetic energy and momentum, if each has this mass.
@@ -189,6 +162,58 @@ impl<const D: usize> Particles<D> {
             next += count as usize;
         }
     }
+}
+
+/// What has a place, in cells from the lower corner of its tile.
+pub(crate) trait Placed<const D: usize>: Copy + Send + Sync {
+    fn place(&mut self) -> &mut [Real; D];
+}
+
+impl<const D: usize> Placed<D> for Particle<D> {
+    fn place(&mut self) -> &mut [Real; D] {
+        &mut self.place
+    }
+}
+
+/// Those that leave a tile, with the way to the one that they go to; `None` leaves the grid.
+pub(crate) type Leaving<P> = Vec<(Option<u8>, P)>;
+
+/// Hands what has moved to the tiles where it now is ([`Particles::settle`]).
+pub(crate) fn settle<const D: usize, P: Placed<D>>(
+    layout: &Layout<D>,
+    tiles: &mut [Vec<P>],
+    leaving: &mut [Leaving<P>],
+    periodic: [bool; D],
+) -> usize {
+    let moved = |number: usize, list: &mut Vec<P>, leaving: &mut Leaving<P>| {
+        let tile = layout.tile(number);
+        leaving.clear();
+        let mut i = 0;
+        while i < list.len() {
+            let place = *list[i].place();
+            if (0..D).all(|a| place[a] >= 0.0 && place[a] < tile.cells[a] as Real) {
+                i += 1;
+                continue;
+            }
+            // The last one takes its place: an order like any other, as long as it is always the same.
+            let mut p = list.swap_remove(i);
+            leaving.push((step(layout, &tile, periodic, p.place()), p));
+        }
+    };
+    tiles
+        .par_iter_mut()
+        .zip(leaving.par_iter_mut())
+        .enumerate()
+        .for_each(|(number, (list, leaving))| moved(number, list, leaving));
+    let leaving = &*leaving;
+    tiles.par_iter_mut().enumerate().for_each(|(number, list)| {
+        for code in 0..3u8.pow(D as u32) {
+            let Some(from) = source(layout, number, code, periodic) else { continue };
+            let here = leaving[from].iter().filter(|(way, _)| *way == Some(code));
+            list.extend(here.map(|(_, p)| *p));
+        }
+    });
+    leaving.iter().flatten().filter(|(way, _)| way.is_none()).count()
 }
 
 /// The way from a tile to the one where a place is, and the place as seen from there. The code has a digit for each axis: 0 for those

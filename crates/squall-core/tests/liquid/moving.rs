@@ -85,7 +85,7 @@ fn a_violent_dam_keeps_its_volume_and_every_particle() {
 }
 
 /// Martin & Moyce 1952, table 2 (n^2 = 2): front of a collapsing column of base a and height 2a, with T = t sqrt(2 g / a).
-const FRONT: [(f64, f64); 11] = [
+pub const FRONT: [(f64, f64); 11] = [
     (1.19, 1.44),
     (1.43, 1.67),
     (1.63, 1.89),
@@ -147,10 +147,10 @@ fn nothing_gets_into_a_ball_or_through_the_walls() {
 
 /// Keeps a state, or puts it back.
 #[derive(Default)]
-struct Tape {
-    numbers: Vec<u64>,
-    arrays: Vec<Vec<u32>>,
-    restoring: bool,
+pub struct Tape {
+    pub numbers: Vec<u64>,
+    pub arrays: Vec<Vec<u32>>,
+    pub restoring: bool,
 }
 
 impl StateVisitor for Tape {
@@ -172,7 +172,7 @@ impl StateVisitor for Tape {
     }
 }
 
-fn tape<const D: usize>(liquid: &mut Liquid<D>) -> Tape {
+pub fn tape<const D: usize>(liquid: &mut Liquid<D>) -> Tape {
     let mut tape = Tape::default();
     squall_core::Simulation::visit_state(liquid, &mut tape);
     tape

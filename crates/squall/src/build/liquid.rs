@@ -2,7 +2,7 @@
 
 use squall_core::flow::Flow;
 use squall_core::force::{During, Uniform};
-use squall_core::model::liquid::{Blob, Liquid, Opening, PER_AXIS, Spout, Zone};
+use squall_core::model::liquid::{Blob, Liquid, Opening, PER_AXIS, Spout, Tracking as By, Zone};
 use squall_core::particles::{Blend, Particle};
 use squall_core::poisson::{Problem, plan};
 use squall_core::shape::Motion;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::effects::Noises;
 use super::smoke::{boundary, obstacles};
 use super::{BASE_BYTES, BuildError, Estimate, animate, force, grid, picture_bytes, real_vector, shape};
-use crate::setup::{self, Setup, Transfer};
+use crate::setup::{self, Setup, Tracking, Transfer};
 
 /// Builds a liquid. A setup of this model always says what it does.
 pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
@@ -25,6 +25,11 @@ pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
         Transfer::Flip => Blend::Flip(liquid.flip as f32),
     };
     sim.keeps_volume = liquid.keep_volume;
+    sim.track_by(match liquid.tracking {
+        Tracking::Particles => By::Particles,
+        Tracking::Markers => By::Markers,
+        Tracking::LevelSet => By::LevelSet,
+    })?;
     let gravity = liquid.gravity.clone();
     sim.flow.forces.push(animate::force(animate::moves(&gravity), Uniform([0.0; D]), move |force, t| {
         force.0 = real_vector(&setup::curve::at(&gravity, t));
@@ -99,7 +104,9 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let plan = plan(Problem::of(&grid).with_solids(solids).with_surface(true));
     let around_solids = if solids { 2 * D + 3 } else { 0 };
     // Distance, density and what is to be moved; five for extrapolation; four vectors; windows of the particles.
-    let own = 3 + 5 + 4 * D + 3;
+    // A level set has its own, and one that is marched over with a flag for each cell.
+    let by_level_set = setup.liquid.as_ref().is_some_and(|l| l.tracking == Tracking::LevelSet);
+    let own = 3 + 5 + 4 * D + 3 + if by_level_set { 6 } else { 0 };
     let fields = Flow::<D>::fields_needed(&super::options(setup), 1) + around_solids + own;
     let cells = setup.cell_count() as f64;
     let again = |blob: &setup::Blob| {
@@ -115,6 +122,7 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     // How much of what a source fills runs away is not known.
     let sources = if setup.sources.iter().any(|s| s.fill) { 0.3 } else { 0.0 };
     let filled = (blobs + spouts.sum::<f64>() + sources).min(1.0);
+    // Those of a level set are small, many, and only near its surface: as much as if they filled it.
     let particles = cells * filled * PER_AXIS.pow(D as u32) as f64;
     // Lists grow by doubling, and a state is a copy of them.
     let bytes = ((fields as u64).saturating_mul(Layout::<D>::bytes(grid.cells)))

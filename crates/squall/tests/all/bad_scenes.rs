@@ -74,6 +74,11 @@ cases!(liquids, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n", {
     "a spout that never starts" => "[[spout]]\ncenter = [0.5, 0.5]\ndirection = [1.0, 0.0]\nradius = 0.1\nfrom = 100.0\n",
 });
 
+cases!(level_sets, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n", {
+    "particles of a level set" => "[liquid]\ntracking = \"level_set\"\n[output]\nparticles = true\n",
+    "no such tracking" => "[liquid]\ntracking = \"levelset\"\n",
+});
+
 cases!(textures, "[grid]\ncells = [32, 48]\n[boundary]\nx = \"periodic\"\n", {
     "nothing painted" => "[texture]\nperiod = 2.0\n",
     "two patterns" => "[texture]\nnoise = {}\npattern = \"wood\"\n",

@@ -1,9 +1,8 @@
 //! Where liquid comes from and where it goes: blobs, spouts, and zones that fill, drain or drive it.
 
-use super::{Liquid, PER_AXIS};
+use super::{Liquid, PER_AXIS, Tracking};
 use crate::Real;
 use crate::grid::Grid;
-use crate::level_set;
 use crate::particles::jitter;
 use crate::shape::vector::{add, cross, dot, length, scale, sub};
 use crate::shape::{Motion, Shape};
@@ -35,7 +34,7 @@ impl<const D: usize> Blob<D> {
     }
 
     /// Its times after `from` and not after `to`, by number.
-    fn times(&self, from: f64, to: f64) -> impl Iterator<Item = (u64, f64)> + use<D> {
+    pub(super) fn times(&self, from: f64, to: f64) -> impl Iterator<Item = (u64, f64)> + use<D> {
         let (time, every, end) = (self.time, self.every, self.to);
         let first = if every.is_finite() { ((from - time) / every).floor().max(0.0) as u64 } else { 0 };
         let at = move |k: u64| if k == 0 { time } else { time + k as f64 * every };
@@ -62,6 +61,15 @@ pub struct Zone<const D: usize> {
     pub on: Box<dyn Fn(f64) -> bool + Send + Sync>,
     /// Velocities up to this one must be expected, in metres per second.
     pub speed: f64,
+}
+
+impl<const D: usize> Zone<D> {
+    /// How liquid at a place inside moves.
+    pub(super) fn velocity_at(&self, x: [f64; D], time: f64) -> [Real; D] {
+        let own = self.velocity.as_ref().map_or([0.0; D], |velocity| velocity(time));
+        let body = if self.drags { self.shape.velocity(x, time) } else { [0.0; D] };
+        std::array::from_fn(|a| own[a] + body[a] as Real)
+    }
 }
 
 /// The opening of a spout.
@@ -111,6 +119,11 @@ impl<const D: usize> Spout<D> {
             lengths.push(next);
         }
         lengths[k as usize] + rest * speed(k)
+    }
+
+    /// How much comes out between two times, in metres.
+    pub(super) fn poured(&self, (from, to): (f64, f64)) -> f64 {
+        self.length_until(to) - self.length_until(from)
     }
 
     /// When so much has come out, between two times.
@@ -172,7 +185,7 @@ impl<const D: usize> Spout<D> {
     where
         Self: 'static,
     {
-        Obstacle::new("spout", Box::new(Nozzle { spout: self.clone(), depth }))
+        Obstacle::new("spout", Box::new(Nozzle::new(self.clone(), depth)))
     }
 
     /// Lets everything come out between two times: calls `f(place, velocity)` for each particle.
@@ -230,25 +243,22 @@ impl<const D: usize> Spout<D> {
 }
 
 /// The body of a spout.
-struct Nozzle<const D: usize> {
+pub(super) struct Nozzle<const D: usize> {
     spout: Arc<Spout<D>>,
     depth: f64,
 }
 
 impl<const D: usize> Nozzle<D> {
-    /// Along its direction and across it, from the opening as it was built.
-    fn local(&self, x: [f64; D], t: f64) -> (f64, [f64; 2]) {
-        let x = self.spout.motions.iter().rev().fold(x, |x, motion| motion.place_back(x, t));
-        let way = sub(x, self.spout.center);
-        (dot(way, self.spout.direction), self.spout.across().map(|e| dot(way, e)))
+    pub fn new(spout: Arc<Spout<D>>, depth: f64) -> Self {
+        Nozzle { spout, depth }
     }
-}
 
-impl<const D: usize> Shape<D> for Nozzle<D> {
-    fn distance(&self, x: [f64; D], t: f64) -> f64 {
+    /// The distance to the body and `length` metres of what comes out of it.
+    pub fn with_jet(&self, x: [f64; D], t: f64, length: f64) -> f64 {
         let (along, [u, v]) = self.local(x, t);
         let size: f64 = self.spout.motions.iter().map(|motion| motion.scale).product();
-        let ends = (along + 0.5 * self.depth).abs() - 0.5 * self.depth;
+        let half = 0.5 * (self.depth + length / size);
+        let ends = (along + self.depth - half).abs() - half;
         let mut q = [ends, 0.0, f64::NEG_INFINITY];
         match self.spout.opening {
             Opening::Disc(r) => q[1] = u.hypot(v) - r,
@@ -259,6 +269,31 @@ impl<const D: usize> Shape<D> for Nozzle<D> {
         }
         let outside = q.iter().map(|q| q.max(0.0).powi(2)).sum::<f64>().sqrt();
         size * (outside + q.into_iter().fold(f64::NEG_INFINITY, f64::max).min(0.0))
+    }
+
+    /// A box that holds both.
+    pub fn bounds_with_jet(&self, t: f64, length: f64) -> ([f64; D], [f64; D]) {
+        let reach = match self.spout.opening {
+            Opening::Disc(r) => r,
+            Opening::Rectangle([a, b], _) => a.hypot(b),
+        };
+        let middle = self.spout.place(self.spout.center, t);
+        let size: f64 = self.spout.motions.iter().map(|motion| motion.scale).product();
+        let reach = size * (reach + self.depth) + length;
+        (middle.map(|x| x - reach), middle.map(|x| x + reach))
+    }
+
+    /// Along its direction and across it, from the opening as it was built.
+    fn local(&self, x: [f64; D], t: f64) -> (f64, [f64; 2]) {
+        let x = self.spout.motions.iter().rev().fold(x, |x, motion| motion.place_back(x, t));
+        let way = sub(x, self.spout.center);
+        (dot(way, self.spout.direction), self.spout.across().map(|e| dot(way, e)))
+    }
+}
+
+impl<const D: usize> Shape<D> for Nozzle<D> {
+    fn distance(&self, x: [f64; D], t: f64) -> f64 {
+        self.with_jet(x, t, 0.0)
     }
 
     fn velocity(&self, x: [f64; D], t: f64) -> [f64; D] {
@@ -275,14 +310,7 @@ impl<const D: usize> Shape<D> for Nozzle<D> {
     }
 
     fn bounds(&self, t: f64) -> Option<([f64; D], [f64; D])> {
-        let reach = match self.spout.opening {
-            Opening::Disc(r) => r,
-            Opening::Rectangle([a, b], _) => a.hypot(b),
-        };
-        let middle = self.spout.place(self.spout.center, t);
-        let size: f64 = self.spout.motions.iter().map(|motion| motion.scale).product();
-        let reach = size * (reach + self.depth);
-        Some((middle.map(|x| x - reach), middle.map(|x| x + reach)))
+        Some(self.bounds_with_jet(t, 0.0))
     }
 
     fn moves(&self) -> bool {
@@ -294,8 +322,15 @@ impl<const D: usize> Liquid<D> {
     /// Lets everything appear whose time has come since the last call.
     pub(super) fn pour(&mut self, time: f64) {
         let from = std::mem::replace(&mut self.poured_until, time);
+        if self.is_on_grid() {
+            self.pour_onto_faces(from, time);
+        }
+        if self.tracking() == Tracking::LevelSet {
+            return self.pour_into_level_set(from, time);
+        }
+        let surface = self.surface_level();
         let Self { flow, particles, phi, blobs, spouts, zones, .. } = self;
-        let (grid, surface) = (flow.grid, -level_set::outside_by::<D>(flow.grid.spacing[0] as Real));
+        let grid = flow.grid;
         let free = |x: [f64; D]| {
             let outside = |o: &Obstacle<D>| o.shape.distance(x, time) > o.grow;
             flow.solids().is_none_or(|s| s.obstacles().iter().all(outside))
@@ -329,11 +364,7 @@ impl<const D: usize> Liquid<D> {
             let shape = &zone.shape;
             let inside = |x: [f64; D]| shape.distance(x, time) < 0.0;
             let cells = cells_of(&grid, shape.bounds(time));
-            let velocity = |x: [f64; D]| -> [Real; D] {
-                let own = zone.velocity.as_ref().map_or([0.0; D], |velocity| velocity(time));
-                let body = if zone.drags { shape.velocity(x, time) } else { [0.0; D] };
-                std::array::from_fn(|a| own[a] + body[a] as Real)
-            };
+            let velocity = |x: [f64; D]| zone.velocity_at(x, time);
             if zone.drains {
                 self.drained += particles.remove(&grid, &cells, inside) as u64;
                 continue;
@@ -372,7 +403,10 @@ impl<const D: usize> Liquid<D> {
 }
 
 /// The cells of a box and one around it; `None`: all.
-fn cells_of<const D: usize>(grid: &Grid<D>, bounds: Option<([f64; D], [f64; D])>) -> Option<[Range<isize>; D]> {
+pub(super) fn cells_of<const D: usize>(
+    grid: &Grid<D>,
+    bounds: Option<([f64; D], [f64; D])>,
+) -> Option<[Range<isize>; D]> {
     let (low, high) = bounds?;
     let cell = |x: f64, a: usize| ((x - grid.origin[a]) / grid.spacing[a]).floor() as isize;
     Some(std::array::from_fn(|a| cell(low[a], a) - 1..cell(high[a], a) + 2))
