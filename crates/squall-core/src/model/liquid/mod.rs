@@ -393,9 +393,15 @@ impl<const D: usize> Liquid<D> {
         let done = self.flow.project_liquid(surface);
         let timer = self.flow.timings.start();
         let layers = (cfl.ceil() as usize + 2).clamp(3, 12);
-        let Flow { velocity, before, pressure, obstacles, grid, .. } = &mut self.flow;
+        let Flow { velocity, before, pressure, obstacles, grid, walls_let_go, .. } = &mut self.flow;
         let open = obstacles.as_ref().map(|o| o.solids.open());
         self.extrapolation.apply(velocity, Some((before, pressure)), &self.phi, open, layers);
+        if !*walls_let_go {
+            for u in velocity.iter_mut() {
+                u.set_end_faces();
+                u.fill_halo();
+            }
+        }
         if let Some(o) = obstacles {
             o.solids.constrain(grid, velocity);
         }

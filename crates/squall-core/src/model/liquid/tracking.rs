@@ -80,6 +80,8 @@ impl<const D: usize> Liquid<D> {
         if tracking == Tracking::LevelSet {
             let mut set = ParticleLevelSet::new(&self.flow.grid)?;
             set.forgets_strays = true;
+            // Beyond a wall there is nothing but what is beside it: a level set that came off would be followed by new liquid (a dam grew by a half).
+            self.flow.walls_let_go = false;
             self.phi.copy_all(set.phi());
             self.by_level_set = Some(ByLevelSet { set, volume: 0.0, emitted: 0.0, drained: 0.0, left: 0.0 });
         }
