@@ -1,6 +1,8 @@
 //! The surface of a liquid at one moment, computed once for pictures, volumes and meshes.
 
-use squall_core::surface::{Fineness, Outline, Room, SurfaceMesh, carried, contour, distances, outline, touch_solids};
+use squall_core::surface::{
+    Fineness, Outline, Room, SurfaceMesh, carried, contour, distances, outline, refined, touch_solids,
+};
 use squall_core::volume::BLOCK;
 use squall_core::{Particles, Shape, Simulation, Volume};
 
@@ -11,7 +13,7 @@ use squall_render::color::{from_srgb8, with_inks};
 /// Particles, and the distance to the surface around them.
 #[derive(Clone, Debug)]
 pub struct Surface {
-    /// What it is made of.
+    /// What it is made of; of a level set, the cells at its surface and how they move.
     pub particles: Particles,
     distance: Distance,
 }
@@ -45,16 +47,34 @@ fn shapes<const D: usize>(setup: &Setup) -> Result<Vec<Box<dyn Shape<D>>>, Build
     solid.map(|o| shape::moving::<D>(&o.shape, &o.motion, setup.grid.spacing()[0])).collect()
 }
 
+fn fineness(setup: &Setup) -> Fineness {
+    Fineness { refine: setup.surface.refine as usize, smoothing: setup.surface.smoothing as usize }
+}
+
 /// The distance around particles, which touches solids as they are at a time.
-fn touching<const D: usize>(
+fn around<const D: usize>(
     setup: &Setup,
     particles: &Particles,
     solids: &mut [Box<dyn Shape<D>>],
     time: f64,
 ) -> Volume<D> {
-    let fineness = Fineness { refine: setup.surface.refine as usize, smoothing: setup.surface.smoothing as usize };
-    let room = room(setup);
-    let mut volume = distances(&places::<D>(particles), &room, fineness);
+    let volume = distances(&places::<D>(particles), &room(setup), fineness(setup));
+    touching(setup, volume, solids, time)
+}
+
+/// The distance that a simulation has on its grid.
+fn on_grid<const D: usize>(setup: &Setup, values: &[f32], solids: &mut [Box<dyn Shape<D>>], time: f64) -> Volume<D> {
+    let cells = std::array::from_fn(|a| setup.grid.cells[a]);
+    touching(setup, refined(values, cells, &room(setup), fineness(setup)), solids, time)
+}
+
+fn touching<const D: usize>(
+    setup: &Setup,
+    mut volume: Volume<D>,
+    solids: &mut [Box<dyn Shape<D>>],
+    time: f64,
+) -> Volume<D> {
+    let room = room::<D>(setup);
     if !solids.is_empty() {
         solids.iter_mut().for_each(|shape| shape.prepare(time));
         let nearest = |x: [f64; D]| solids.iter().map(|s| s.distance(x, time)).fold(f64::INFINITY, f64::min);
@@ -64,16 +84,27 @@ fn touching<const D: usize>(
 }
 
 impl Surface {
-    /// That of a simulation now; `None` if it has no particles.
+    /// That of a simulation now; `None` if it has neither particles nor a surface.
     pub fn of(setup: &Setup, solids: &mut Solids, sim: &dyn Simulation) -> Option<Self> {
-        sim.particles().map(|particles| Self::around(setup, solids, particles, sim.time()))
+        if let Some(particles) = sim.particles() {
+            return Some(Self::around(setup, solids, particles, sim.time()));
+        }
+        let mut values = Vec::new();
+        if !sim.read(sim.surface()?, 0, &mut values) {
+            return None;
+        }
+        let distance = match solids {
+            Solids::Flat(solids) => Distance::Flat(on_grid(setup, &values, solids, sim.time())),
+            Solids::Full(solids) => Distance::Full(on_grid(setup, &values, solids, sim.time())),
+        };
+        Some(Surface { particles: moving_cells(setup, sim, &values), distance })
     }
 
     /// The surface around particles, beside solids as they are at a time in seconds.
     pub fn around(setup: &Setup, solids: &mut Solids, particles: Particles, time: f64) -> Self {
         let distance = match solids {
-            Solids::Flat(solids) => Distance::Flat(touching(setup, &particles, solids, time)),
-            Solids::Full(solids) => Distance::Full(touching(setup, &particles, solids, time)),
+            Solids::Flat(solids) => Distance::Flat(around(setup, &particles, solids, time)),
+            Solids::Full(solids) => Distance::Full(around(setup, &particles, solids, time)),
         };
         Surface { particles, distance }
     }
@@ -151,6 +182,30 @@ fn colors(setup: &Setup, attributes: &[(String, Vec<f32>)], count: usize) -> Vec
     let Some(film) = setup.film.as_ref().filter(|_| !inks.is_empty()) else { return Vec::new() };
     let water = from_srgb8(film.render.water.tint);
     (0..count).map(|v| with_inks(water, inks.iter().map(|(color, amounts)| (*color, amounts[v])))).collect()
+}
+
+/// The cells near a surface, and how they move.
+fn moving_cells(setup: &Setup, sim: &dyn Simulation, distance: &[f32]) -> Particles {
+    let (cells, d) = (&setup.grid.cells, setup.dimensions());
+    let h = setup.grid.spacing()[0];
+    let near: Vec<usize> = (0..distance.len()).filter(|&i| f64::from(distance[i].abs()) < 2.0 * h).collect();
+    let mut velocity = Vec::new();
+    let of_axis = |a: usize| {
+        sim.read("velocity", a, &mut velocity);
+        near.iter().map(|&i| velocity.get(i).copied().unwrap_or(0.0)).collect()
+    };
+    let velocities = (0..d).map(of_axis).collect();
+    let places = |a: usize| {
+        let stride: usize = cells[..a].iter().product();
+        let place = |&i: &usize| (setup.grid.origin[a] + ((i / stride % cells[a]) as f64 + 0.5) * h) as f32;
+        near.iter().map(place).collect()
+    };
+    Particles {
+        ids: near.iter().map(|&i| i as u64).collect(),
+        positions: (0..d).map(places).collect(),
+        velocities,
+        attributes: Vec::new(),
+    }
 }
 
 fn places<const D: usize>(particles: &Particles) -> Vec<[f32; D]> {

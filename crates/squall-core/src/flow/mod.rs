@@ -160,8 +160,9 @@ pub struct Flow<const D: usize> {
     /// The scheme that the scratch was made for.
     scratch_for: Advection,
     pub(crate) solver: Pressure<D>,
-    /// Whether it is a liquid's.
+    /// Whether it is a liquid's, and whether that comes off walls and objects that would have to draw.
     has_surface: bool,
+    pub(crate) walls_let_go: bool,
     diffusion: Diffusion<D>,
     /// What the solvers for viscosity and diffusion did in this step.
     viscous: SolveReport,
@@ -213,6 +214,7 @@ impl<const D: usize> Flow<D> {
             scratch_for: options.advection,
             solver: Pressure::new(&grid, &layout, With::default(), options.isa)?,
             has_surface: false,
+            walls_let_go: true,
             diffusion: Diffusion::with_isa(&layout, grid.spacing, options.isa),
             viscous: SolveReport::NONE,
             following: Following::new(&layout, &grid)?,

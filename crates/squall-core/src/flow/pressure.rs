@@ -97,7 +97,7 @@ impl<const D: usize> Flow<D> {
             pushed: pushed.map(|dt| (pressure, dt)),
             swelling,
             surface,
-            lets_go: surface.map(|_| (pressure, self.step)),
+            lets_go: surface.filter(|_| self.walls_let_go).map(|_| (pressure, self.step)),
             isa: options.isa,
             outside: outside.as_mut().map(|o| o as &mut dyn Outside<D>),
             ..Projection::new(grid, &mut *solver.0)

@@ -5,13 +5,19 @@
 //! | `balls` | the surface around particles: a union of balls |
 //! | `extrapolate` | velocities beyond the surface |
 //! | `redistance` | distances inside from those outside |
+//! | `fast_marching` | distances on both sides |
+//! | `particle_level_set` | a distance that a flow carries, and particles that keep it right |
 
 mod balls;
 mod extrapolate;
+mod fast_marching;
+mod particle_level_set;
 mod redistance;
 
 pub use balls::{BALL, FAR, around_particles, outside_by};
 pub use extrapolate::Extrapolation;
+pub use fast_marching::FastMarching;
+pub use particle_level_set::ParticleLevelSet;
 pub use redistance::{BAND, redistance_inside};
 
 use crate::Real;

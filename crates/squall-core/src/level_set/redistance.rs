@@ -83,21 +83,21 @@ impl<const D: usize> Kernel for Pass<'_, D> {
     }
 }
 
-/// The solution of `sum over axes of max(0, d - d_a)^2 = h^2`, for eight cells: that of as many of the smallest `d_a` as lie below it.
+/// The solution of `sum over axes of max(0, d - d_a)^2 = h^2` for some cells: that of as many of the smallest `d_a` as lie below it.
 #[inline(always)]
-fn inwards<const D: usize>(mut d: [[Real; 8]; D], h: Real) -> [Real; 8] {
+pub(super) fn inwards<const D: usize, const L: usize>(mut d: [[Real; L]; D], h: Real) -> [Real; L] {
     // In order.
     for (a, b) in [(0, 1), (1, 2), (0, 1)] {
         if b < D {
-            for i in 0..8 {
+            for i in 0..L {
                 (d[a][i], d[b][i]) = (d[a][i].min(d[b][i]), d[a][i].max(d[b][i]));
             }
         }
     }
-    let (mut sum, mut squares, mut solution) = ([0.0; 8], [0.0; 8], [Real::INFINITY; 8]);
+    let (mut sum, mut squares, mut solution) = ([0.0; L], [0.0; L], [Real::INFINITY; L]);
     for a in 0..D {
         let n = (a + 1) as Real;
-        for i in 0..8 {
+        for i in 0..L {
             sum[i] += d[a][i];
             squares[i] += d[a][i] * d[a][i];
             let with = (sum[i] + (sum[i] * sum[i] - n * (squares[i] - h * h)).max(0.0).sqrt()) / n;

@@ -24,7 +24,7 @@ pub(crate) const SPREAD: f64 = 1.0 / 6.0;
 
 /// So many numbers for each particle, by tiles.
 #[derive(Debug, Default)]
-pub(super) struct Carried {
+pub(crate) struct Carried {
     /// How many numbers.
     pub each: usize,
     pub tiles: Vec<Vec<Real>>,

@@ -12,6 +12,7 @@
 //! | `patch` | values around one tile, to be sampled |
 //! | `faces` | velocities around one tile, as particles read them |
 //! | `follow` | going over to other tiles |
+//! | `walls` | what keeps them in the box |
 
 mod carried;
 mod faces;
@@ -19,11 +20,13 @@ mod follow;
 mod patch;
 mod seed;
 mod transfer;
+mod walls;
 
-pub(crate) use carried::{Found, SPREAD, continue_beyond};
+pub(crate) use carried::{Carried, Found, SPREAD, continue_beyond};
 pub(crate) use patch::Patch;
-pub(crate) use seed::jitter;
+pub(crate) use seed::{Cells, cells_of, jitter, position};
 pub use transfer::Blend;
+pub(crate) use walls::keep_within;
 
 use crate::Real;
 use crate::layout::{Layout, tile_width};
@@ -51,10 +54,9 @@ pub struct Particles<const D: usize> {
     layout: Layout<D>,
     /// By tiles.
     tiles: Vec<Vec<Particle<D>>>,
-    /// Those that leave a tile, with the way to the one that they go to; `None` leaves the liquid.
-    leaving: Vec<Vec<(Option<u8>, Particle<D>)>>,
+    leaving: Vec<Leaving<Particle<D>>>,
     /// What they carry besides.
-    carried: carried::Carried,
+    carried: Carried,
     next_id: u32,
 }
 
@@ -67,7 +69,7 @@ impl<const D: usize> Particles<D> {
             layout: layout.clone(),
             tiles: (0..count).map(|_| Vec::new()).collect(),
             leaving: (0..count).map(|_| Vec::new()).collect(),
-            carried: carried::Carried { tiles: numbers(), leaving: numbers(), ..Default::default() },
+            carried: Carried { tiles: numbers(), leaving: numbers(), ..Default::default() },
             next_id: 0,
         }
     }
@@ -130,39 +132,7 @@ impl<const D: usize> Particles<D> {
     /// Gives particles that have moved to the tiles where they now are: at most one tile away. Those where no cell is leave the
     /// liquid; returns how many did. `periodic` axes come back at the other end.
     pub fn settle(&mut self, periodic: [bool; D]) -> usize {
-        let (layout, each) = (&self.layout, self.carried.each);
-        let numbers = self.carried.tiles.par_iter_mut().zip(self.carried.leaving.par_iter_mut());
-        let lists = self.tiles.par_iter_mut().zip(self.leaving.par_iter_mut());
-        lists.zip(numbers).enumerate().for_each(|(number, ((list, leaving), (carried, taken)))| {
-            let tile = layout.tile(number);
-            leaving.clear();
-            taken.clear();
-            let mut i = 0;
-            while i < list.len() {
-                let place = list[i].place;
-                if (0..D).all(|a| place[a] >= 0.0 && place[a] < tile.cells[a] as Real) {
-                    i += 1;
-                    continue;
-                }
-                // The last one takes its place: an order like any other, as long as it is always the same.
-                let mut p = list.swap_remove(i);
-                leaving.push((step(layout, &tile, periodic, &mut p.place), p));
-                carried::swap_remove(carried, i, each, taken);
-            }
-        });
-        let (leaving, taken) = (&self.leaving, &self.carried.leaving);
-        self.tiles.par_iter_mut().zip(self.carried.tiles.par_iter_mut()).enumerate().for_each(
-            |(number, (list, carried))| {
-                for code in 0..3u8.pow(D as u32) {
-                    let Some(from) = source(layout, number, code, periodic) else { continue };
-                    for (i, (_, p)) in leaving[from].iter().enumerate().filter(|(_, (way, _))| *way == Some(code)) {
-                        list.push(*p);
-                        carried.extend_from_slice(&taken[from][i * each..][..each]);
-                    }
-                }
-            },
-        );
-        self.leaving.iter().flatten().filter(|(way, _)| way.is_none()).count()
+        settle(&self.layout, &mut self.tiles, &mut self.leaving, &mut self.carried, periodic)
     }
 
     /// Kinetic energy and momentum, if each has this mass.
@@ -230,6 +200,63 @@ fn sums<const D: usize>(tiles: &[Vec<Particle<D>>]) -> (f64, [f64; D]) {
         }
     }
     (squares, sum)
+}
+
+/// What has a place, in cells from the lower corner of its tile.
+pub(crate) trait Placed<const D: usize>: Copy + Send + Sync {
+    fn place(&mut self) -> &mut [Real; D];
+}
+
+impl<const D: usize> Placed<D> for Particle<D> {
+    fn place(&mut self) -> &mut [Real; D] {
+        &mut self.place
+    }
+}
+
+/// Those that leave a tile, with the way to the one that they go to; `None` leaves the grid.
+pub(crate) type Leaving<P> = Vec<(Option<u8>, P)>;
+
+/// Hands what has moved to the tiles where it now is ([`Particles::settle`]).
+pub(crate) fn settle<const D: usize, P: Placed<D>>(
+    layout: &Layout<D>,
+    tiles: &mut [Vec<P>],
+    leaving: &mut [Leaving<P>],
+    carried: &mut Carried,
+    periodic: [bool; D],
+) -> usize {
+    let each = carried.each;
+    carried.tiles.resize_with(tiles.len(), Vec::new);
+    carried.leaving.resize_with(tiles.len(), Vec::new);
+    let numbers = carried.tiles.par_iter_mut().zip(carried.leaving.par_iter_mut());
+    let lists = tiles.par_iter_mut().zip(leaving.par_iter_mut());
+    lists.zip(numbers).enumerate().for_each(|(number, ((list, leaving), (carried, taken)))| {
+        let tile = layout.tile(number);
+        leaving.clear();
+        taken.clear();
+        let mut i = 0;
+        while i < list.len() {
+            let place = *list[i].place();
+            if (0..D).all(|a| place[a] >= 0.0 && place[a] < tile.cells[a] as Real) {
+                i += 1;
+                continue;
+            }
+            // The last one takes its place: an order like any other, as long as it is always the same.
+            let mut p = list.swap_remove(i);
+            leaving.push((step(layout, &tile, periodic, p.place()), p));
+            carried::swap_remove(carried, i, each, taken);
+        }
+    });
+    let (leaving, taken) = (&*leaving, &carried.leaving);
+    tiles.par_iter_mut().zip(carried.tiles.par_iter_mut()).enumerate().for_each(|(number, (list, carried))| {
+        for code in 0..3u8.pow(D as u32) {
+            let Some(from) = source(layout, number, code, periodic) else { continue };
+            for (i, (_, p)) in leaving[from].iter().enumerate().filter(|(_, (way, _))| *way == Some(code)) {
+                list.push(*p);
+                carried.extend_from_slice(&taken[from][i * each..][..each]);
+            }
+        }
+    });
+    leaving.iter().flatten().filter(|(way, _)| way.is_none()).count()
 }
 
 /// The way from a tile to the one where a place is, and the place as seen from there. The code has a digit for each axis: 0 for those

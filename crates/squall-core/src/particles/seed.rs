@@ -174,11 +174,12 @@ fn is_in<const D: usize>(cells: &Cells<D>, cell: [isize; D]) -> bool {
 }
 
 /// Where a place within a cell lies, in metres.
-fn position<const D: usize>(grid: &Grid<D>, cell: [isize; D], within: [Real; D]) -> [f64; D] {
+pub(crate) fn position<const D: usize>(grid: &Grid<D>, cell: [isize; D], within: [Real; D]) -> [f64; D] {
     std::array::from_fn(|a| grid.origin[a] + (cell[a] as f64 + f64::from(within[a])) * grid.spacing[a])
 }
 
-fn cells_of<const D: usize>(tile: &Tile<D>) -> impl Iterator<Item = [isize; D]> + use<D> {
+/// The cells of a tile.
+pub(crate) fn cells_of<const D: usize>(tile: &Tile<D>) -> impl Iterator<Item = [isize; D]> + use<D> {
     let tile = *tile;
     tile.rows().flat_map(move |local| {
         (0..tile.cells[0]).map(move |x| {

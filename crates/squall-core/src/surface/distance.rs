@@ -20,7 +20,7 @@ use crate::volume::{BLOCK, Volume};
 use std::collections::HashMap;
 
 /// The radius of kernels, in cells of the grid.
-const REACH: f64 = 1.5;
+pub(super) const REACH: f64 = 1.5;
 
 /// Where the liquid was simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,7 +129,7 @@ fn blocks_near<const D: usize>(bins: &Bins<D>, room: &Room<D>, refine: usize) ->
 }
 
 /// How far on both sides of the surface distances go, in radii of kernels: further inside `m` says little.
-const BAND: f32 = 0.5;
+pub(super) const BAND: f32 = 0.5;
 
 /// Entries of the table of distances.
 const ENTRIES: usize = 64;
@@ -305,11 +305,11 @@ impl<const D: usize> Places<D> {
 }
 
 /// How far smoothing moves a surface at most, in cells of the grid: bumps are smaller, and drops must not vanish.
-const MOST_SMOOTHED: f64 = 0.08;
+pub(super) const MOST_SMOOTHED: f64 = 0.08;
 
 /// Smooths, and gives back the smooth part of what that took away, so that round surfaces do not shrink (twicing, Tukey 1977): of a wave
 /// of which smoothing leaves the part `f`, this leaves `2 f - f^2`. Nothing moves further than `most`.
-fn smooth<const D: usize>(volume: &mut Volume<D>, times: usize, most: f32) {
+pub(super) fn smooth<const D: usize>(volume: &mut Volume<D>, times: usize, most: f32) {
     if times == 0 || volume.blocks.is_empty() {
         return;
     }
@@ -354,7 +354,7 @@ fn average<const D: usize>(volume: &mut Volume<D>, places: &Places<D>, times: us
 }
 
 /// Ends the liquid at walls.
-fn cut_off<const D: usize>(volume: &mut Volume<D>, room: &Room<D>) {
+pub(super) fn cut_off<const D: usize>(volume: &mut Volume<D>, room: &Room<D>) {
     let (spacing, origin, background) = (volume.spacing, volume.origin, volume.background);
     let blocks = &volume.blocks;
     volume.values.par_chunks_mut(Volume::<D>::CELLS).enumerate().for_each(|(b, values)| {

@@ -29,7 +29,7 @@ fn box_mesh(low: [f64; 3], high: [f64; 3]) -> TriangleMesh {
         (0..8).map(|k| std::array::from_fn(|a| if k >> a & 1 == 1 { high[a] } else { low[a] })).collect::<Vec<_>>();
     let quads = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
     let triangles = quads.iter().flat_map(|q| [[q[0], q[1], q[2]], [q[0], q[2], q[3]]]).collect();
-    TriangleMesh { vertices, triangles, ..TriangleMesh::default() }
+    TriangleMesh { vertices, triangles }
 }
 
 #[test]

@@ -2,17 +2,19 @@
 
 mod carried;
 mod contact;
+mod level_set;
 mod moving;
 mod resting;
 mod sources;
 mod surface;
 mod tension;
+mod tracking;
 mod unbounded;
 
 use squall_core::force::Uniform;
 use squall_core::model::Model;
 use squall_core::model::liquid::{Liquid, Options};
-use squall_core::{Axis, Grid, Side, StepReport};
+use squall_core::{At, Axis, Grid, Side, StepReport};
 
 const GRAVITY: f64 = 9.81;
 
@@ -48,6 +50,23 @@ fn positions<const D: usize>(liquid: &Liquid<D>) -> Vec<[f64; D]> {
         std::array::from_fn(|a| grid.origin[a] + (first[a] as f64 + f64::from(p.place[a])) * grid.spacing[a])
     };
     liquid.particles.iter().map(place).collect()
+}
+
+/// The mean of a number over all that is liquid, whatever says where that is.
+fn wet_mean<const D: usize>(liquid: &Liquid<D>, f: impl Fn([f64; D]) -> f64) -> f64 {
+    let (grid, part) = (&liquid.flow.grid, &liquid.flow.substances[0].field);
+    let (mut sum, mut all) = (0.0, 0.0);
+    for mut n in 0..grid.cell_count() {
+        let index: [usize; D] = std::array::from_fn(|a| {
+            let i = n % grid.cells[a];
+            n /= grid.cells[a];
+            i
+        });
+        let part = f64::from(part.get(index));
+        all += part;
+        sum += part * f(grid.position(At::Center, index.map(|i| i as isize)));
+    }
+    sum / all
 }
 
 /// The mean of a number over all particles.

@@ -85,7 +85,7 @@ fn a_violent_dam_keeps_its_volume_and_every_particle() {
 }
 
 /// Martin & Moyce 1952, table 2 (n^2 = 2): front of a collapsing column of base a and height 2a, with T = t sqrt(2 g / a).
-const FRONT: [(f64, f64); 11] = [
+pub const FRONT: [(f64, f64); 11] = [
     (1.19, 1.44),
     (1.43, 1.67),
     (1.63, 1.89),

@@ -5,7 +5,7 @@ use squall_core::force::Uniform;
 use squall_core::model::Liquid;
 
 /// The largest mean speed over the last half of `seconds`, as a part of that of a fall by one cell.
-fn unrest<const D: usize>(mut liquid: Liquid<D>, seconds: f64) -> f64 {
+pub fn unrest<const D: usize>(mut liquid: Liquid<D>, seconds: f64) -> f64 {
     let fall = (2.0 * GRAVITY * liquid.flow.grid.spacing[0]).sqrt();
     let mut most: f64 = 0.0;
     run(&mut liquid, seconds, 1.0, |liquid, report| {

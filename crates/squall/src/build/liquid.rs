@@ -2,7 +2,7 @@
 
 use squall_core::flow::Flow;
 use squall_core::force::{During, Uniform};
-use squall_core::model::liquid::{Beginning, Blob, Liquid, Opening, PER_AXIS, Spout, Values, Zone};
+use squall_core::model::liquid::{Beginning, Blob, Liquid, Opening, PER_AXIS, Spout, Tracking as By, Values, Zone};
 use squall_core::particles::{Blend, Particle};
 use squall_core::poisson::{Problem, plan};
 use squall_core::shape::Motion;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::effects::{Noises, Shared, fill};
 use super::smoke::{boundary, obstacles};
 use super::{BASE_BYTES, BuildError, Estimate, animate, figure, force, grid, picture_bytes, real_vector, shape};
-use crate::setup::{self, Formula, Setup, Transfer};
+use crate::setup::{self, Formula, Setup, Tracking, Transfer};
 
 /// Builds a liquid. A setup of this model always says what it does.
 pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
@@ -25,6 +25,11 @@ pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
         Transfer::Flip => Blend::Flip(liquid.flip as f32),
     };
     sim.keeps_volume = liquid.keep_volume;
+    sim.track_by(match liquid.tracking {
+        Tracking::Particles => By::Particles,
+        Tracking::Markers => By::Markers,
+        Tracking::LevelSet => By::LevelSet,
+    })?;
     sim.surface_tension = liquid.surface_tension;
     for s in &setup.substances[1..] {
         let k = sim.carry(&s.name, beginning(&grid, &s.initial, &noises)?)?;
@@ -200,9 +205,11 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let plan = plan(Problem::of(&grid).with_solids(solids).with_surface(true));
     let around_solids = if solids { 2 * D + 3 } else { 0 };
     // Distance, density and what is to be moved; five for extrapolation; four vectors; windows of the particles.
-    // Five more for surface tension; what objects do to a liquid that leaves them.
-    let tension = setup.liquid.as_ref().is_some_and(|liquid| liquid.surface_tension > 0.0);
-    let own = 3 + 5 + 4 * D + 3 + if tension { 5 } else { 0 } + if solids { D } else { 0 };
+    // Five more for surface tension; what objects do to a liquid that leaves them. A level set has its own, and one that is marched over with a flag for each cell.
+    let has = |f: fn(&setup::Liquid) -> bool| setup.liquid.as_ref().is_some_and(f);
+    let tension = if has(|l| l.surface_tension > 0.0) { 5 } else { 0 };
+    let by_level_set = if has(|l| l.tracking == Tracking::LevelSet) { 6 } else { 0 };
+    let own = 3 + 5 + 4 * D + 3 + tension + by_level_set + if solids { D } else { 0 };
     let substances = setup.substances.len();
     let fields = Flow::<D>::fields_needed(&super::options(setup), substances) + around_solids + own;
     let cells = setup.cell_count() as f64;
@@ -220,6 +227,7 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let sources = if setup.sources.iter().any(|s| s.fill) { 0.3 } else { 0.0 };
     let filled = blobs + spouts.sum::<f64>() + sources;
     let filled = if setup.grid.is_unbounded() { filled } else { filled.min(1.0) };
+    // Those of a level set are small, many, and only near its surface: as much as if they filled it.
     let particles = cells * filled * PER_AXIS.pow(D as u32) as f64;
     let each = size_of::<Particle<D>>() + (substances - 1) * size_of::<f32>();
     // Lists grow by doubling, and a state is a copy of them.

@@ -18,6 +18,16 @@ choices! {
         Liquid = "liquid",
     }
 
+    /// What says where a liquid is.
+    pub enum Tracking {
+        /// Particles that carry its momentum: splashes, kept volume.
+        Particles = "particles",
+        /// Particles that only say where it is; its velocity lives on the grid.
+        Markers = "markers",
+        /// A distance that the flow carries, kept right by particles beside the surface: smooth.
+        LevelSet = "level_set",
+    }
+
     /// What particles of a liquid take from the grid.
     pub enum Transfer {
         /// Velocity and how it changes around: calm, keeps rotation.

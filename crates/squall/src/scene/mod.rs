@@ -19,7 +19,7 @@ pub(crate) mod write;
 
 use choices::{
     AdvectWith, Advection, Diffusion, FadeLaw, Green, Matching, MeshFormat, Model, Movie, Pass, PictureMode, Solids,
-    Splitting, Tracer, Transfer, Up,
+    Splitting, Tracer, Tracking, Transfer, Up,
 };
 pub use film::*;
 pub use flipbook::*;
@@ -216,11 +216,14 @@ table! {
     pub struct Liquid as LiquidValues {
         /// The acceleration that makes it fall.
         gravity: AnimatedVector ["m/s^2"] (|r| r.gravity(); "9.81 downwards"),
-        /// What its particles take from the grid.
+        /// What says where it is: particles that carry it, markers in a flow that lives on the grid, or a level set.
+        tracking: Tracking [] (Tracking::Particles),
+        /// What its particles take from the grid, with `tracking = "particles"`.
         transfer: Transfer [] (Transfer::Apic),
         /// With `transfer = "flip"`: the part of the change of velocity that they take; the rest is the velocity itself.
         flip: f64 [Within(0.0, 1.0)] (0.97),
-        /// Whether crowds of particles are spread and holes among them closed, so that the volume stays what it is.
+        /// Whether crowds of particles are spread and holes among them closed, so that the volume stays what it is. The surface of a level set
+        /// swells a little instead.
         keep_volume: bool [] (true),
         /// How its surface pulls itself together, for a density of 1000 kg/m³: that of water is 0.073. It shows on drops of millimetres; larger ones need more.
         surface_tension: f64 ["N/m", AtLeast(0.0)] (0.0),

@@ -19,7 +19,7 @@ use crate::diagnostic::{Span, Spanned};
 use crate::expr::Expr;
 pub use crate::scene::choices::{
     AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, MeshFormat, Model, Movie, Pass, PictureMode, Solids,
-    Splitting, Tracer, Transfer,
+    Splitting, Tracer, Tracking, Transfer,
 };
 use crate::scene::key::Matters;
 use crate::scene::write::Writer;

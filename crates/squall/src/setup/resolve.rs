@@ -66,6 +66,7 @@ impl Setup {
         let fluid = r.fluid(&file);
         let smoke = (r.model == Model::Smoke).then(|| file.smoke().plain());
         let liquid = (r.model == Model::Liquid).then(|| file.liquid().plain());
+        r.tracking(&file);
         let blobs = r.blobs(&file);
         r.cubes(&file);
         let objects = r.objects(&file);
@@ -381,6 +382,32 @@ impl<'a> Resolver<'a> {
                 .help("use one picture, or a shape at rest");
         }
         Some(figure)
+    }
+
+    /// What lives on the grid needs a box; a level set has no particles to write or to carry anything.
+    fn tracking(&mut self, file: &SceneFile) {
+        let Some(typed) = file.liquid.as_ref().and_then(|l| l.tracking.as_ref()) else { return };
+        if self.model != Model::Liquid || typed.value == Tracking::Particles {
+            return;
+        }
+        if self.grid.is_unbounded() {
+            self.problems
+                .error(typed.span, "this tracking needs a box", "the grid has no bounds")
+                .help("use tracking = \"particles\", or sides on all axes");
+        }
+        if typed.value != Tracking::LevelSet {
+            return;
+        }
+        if let Some((name, _)) = file.substance.iter().flat_map(|named| &named.0).next() {
+            self.problems
+                .error(name.span, "a level set carries no substances", "particles would carry it")
+                .help("use tracking = \"particles\"");
+        }
+        if let Some(particles) = file.output.as_ref().and_then(|o| o.particles.as_ref()).filter(|p| p.value) {
+            self.problems
+                .error(particles.span, "there are no particles to write", "`liquid.tracking` is \"level_set\"")
+                .help("write meshes or volumes, or use tracking = \"particles\"");
+        }
     }
 
     fn cubes(&mut self, file: &SceneFile) {

@@ -117,6 +117,13 @@ fn a_blob_of_a_mesh_that_encloses_nothing_is_an_error_at_its_place() {
     assert!(error.contains("`blob.0` encloses nothing") && error.contains("scene.toml:5"), "{error}");
 }
 
+cases!(level_sets, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n", {
+    "particles of a level set" => "[liquid]\ntracking = \"level_set\"\n[output]\nparticles = true\n",
+    "inks of a level set" => "[liquid]\ntracking = \"level_set\"\n[substance.red]\ncolor = \"red\"\n",
+    "markers without bounds" => "[liquid]\ntracking = \"markers\"\n[boundary]\nright = \"unbounded\"\n",
+    "no such tracking" => "[liquid]\ntracking = \"levelset\"\n",
+});
+
 cases!(textures, "[grid]\ncells = [32, 48]\n[boundary]\nx = \"periodic\"\n", {
     "nothing painted" => "[texture]\nperiod = 2.0\n",
     "two patterns" => "[texture]\nnoise = {}\npattern = \"wood\"\n",

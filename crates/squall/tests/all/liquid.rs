@@ -380,3 +380,24 @@ fn water_that_spreads_beyond_the_memory_limit_stops() {
     let ended = run(&setup, &options, &mut |_: &Event<'_>| {}, &CancelToken::default()).unwrap_err();
     assert!(matches!(ended, RunError::Memory { .. }), "{ended}");
 }
+
+#[test]
+fn the_surface_of_a_level_set_is_what_meshes_and_volumes_show() {
+    let folder = Folder::new("liquid-level-set");
+    let out = folder.0.join("run");
+    go(&with(DAM, &["liquid.tracking=level_set", "output.particles=false"]), &out);
+    let mesh = read_surface_ply(out.join("surface_0001.ply")).unwrap();
+    assert!(is_closed(&load_mesh(out.join("surface_0001.ply")).unwrap().mesh), "a closed mesh");
+    // 0.6 * 0.6 * 0.75; one edge is not at a wall, and round by a fraction of a cell.
+    let volume = mesh.area_and_volume()[1];
+    assert!((volume / 0.27 - 1.0).abs() < 0.02, "{volume}");
+    assert!(mesh.velocities.len() == mesh.positions.len() && mesh.velocities.iter().any(|v| v[0] > 0.1), "it runs");
+    let file = read_vdb(out.join("volume_0001.vdb")).unwrap();
+    assert!(file.grids.iter().any(|grid| grid.name == "surface"));
+    // And in 2D.
+    let flat = format!(
+        "{BOX}[liquid]\ntracking = \"level_set\"\n[time]\nframes = 1\n[output]\nwidth = 48\nmesh = [\"svg\"]\nmovie = \"none\"\n"
+    );
+    go(&setup(&flat), &folder.0.join("flat"));
+    assert!(folder.0.join("flat/surface_0001.svg").exists() && folder.0.join("flat/frame_0001.png").exists());
+}

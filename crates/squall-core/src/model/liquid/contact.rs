@@ -1,12 +1,11 @@
 //! Where particles may be: within the walls, and outside of objects, on the side from which they came.
 
 use crate::Real;
-use crate::grid::{Axis, Grid, Side};
+use crate::grid::Grid;
 use crate::layout::tile_width;
-use crate::particles::Particles;
+use crate::particles::{Particles, keep_within};
 use crate::solid::Sweep;
 use crate::threads::prelude::*;
-use crate::tiles::Tile;
 
 /// How close particles come to a wall or an object, in cells.
 pub(super) const APART: Real = 0.05;
@@ -14,32 +13,6 @@ pub(super) const APART: Real = 0.05;
 /// No particle goes further in a step, in cells.
 fn furthest<const D: usize>() -> f64 {
     0.5 * tile_width::<D>() as f64
-}
-
-/// Which ends of which axes are walls that particles must not pass.
-pub(super) fn walls<const D: usize>(grid: &Grid<D>) -> [[bool; 2]; D] {
-    grid.axes.map(|axis| match axis {
-        Axis::Bounded { lo, hi } => [lo, hi].map(|side| !matches!(side, Side::Open | Side::Unbounded)),
-        _ => [false; 2],
-    })
-}
-
-/// A place of a tile, put back between the walls.
-pub(super) fn within_walls<const D: usize>(
-    grid: &Grid<D>,
-    walls: &[[bool; 2]; D],
-    tile: &Tile<D>,
-    mut place: [Real; D],
-) -> [Real; D] {
-    for a in 0..D {
-        if walls[a][0] {
-            place[a] = place[a].max(APART - tile.first[a] as Real);
-        }
-        if walls[a][1] {
-            place[a] = place[a].min((grid.cells[a] as isize - tile.first[a]) as Real - APART);
-        }
-    }
-    place
 }
 
 /// Where particles near objects were before they moved, by tiles.
@@ -64,7 +37,7 @@ impl<const D: usize> Contact<D> {
 
     /// Puts particles that met an object back to their side of it.
     pub fn hold(&self, particles: &mut Particles<D>, sweep: &Sweep<'_, D>, grid: &Grid<D>) {
-        let (layout, walls) = (particles.layout().clone(), walls(grid));
+        let (layout, keep) = (particles.layout().clone(), keep_within(grid, APART));
         particles.for_each_tile(|number, list| {
             let from = &self.from[number];
             if from.len() != list.len() || list.is_empty() {
@@ -85,7 +58,11 @@ impl<const D: usize> Contact<D> {
                 if sweep.is_clear(&near, cell, f64::from(way)) {
                     continue;
                 }
-                let within = |x: [f64; D]| metres(within_walls(grid, &walls, &tile, place(x)));
+                let within = |x: [f64; D]| {
+                    let mut place = place(x);
+                    keep(&tile, &mut place);
+                    metres(place)
+                };
                 if let Some(x) = sweep.hold(&near, metres(*from), metres(p.place), apart, within) {
                     p.place = place(x);
                 }

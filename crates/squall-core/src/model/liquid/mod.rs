@@ -18,6 +18,7 @@ mod contact;
 mod follow;
 mod sources;
 mod tension;
+mod tracking;
 
 use self::contact::Contact;
 use self::tension::Tension;
@@ -30,19 +31,20 @@ use crate::ledger::Account;
 use crate::level_set::{self, Extrapolation};
 use crate::ops;
 use crate::parameter::ParameterList;
-use crate::particles::{Blend, Particle, Particles};
+use crate::particles::{Blend, Particles, keep_within};
 use crate::poisson::CellState;
 use crate::project::{FreeSurface, Projected};
 use crate::report::{Stage, StepReport};
 use crate::scatter::Scatter;
 use crate::sim::{self, FieldInfo, Figure, StateVisitor, StepError};
-use crate::tiles::Tile;
 
 pub use crate::flow::Options;
 pub use carried::{Beginning, Values};
 pub use sources::{Blob, Curve, Opening, Spout, Zone};
 use std::sync::Arc;
 pub use tension::DENSITY;
+use tracking::ByLevelSet;
+pub use tracking::Tracking;
 
 /// Particles per cell along each axis.
 pub const PER_AXIS: usize = 2;
@@ -63,8 +65,10 @@ const MOST: Real = 0.25;
 pub struct Liquid<const D: usize> {
     /// Velocities, forces, solids.
     pub flow: Flow<D>,
-    /// The liquid itself.
+    /// The liquid itself, unless a level set says where it is.
     pub particles: Particles<D>,
+    tracking: Tracking,
+    by_level_set: Option<ByLevelSet<D>>,
     /// What appears at once, where there is no liquid and no solid yet.
     pub blobs: Vec<Blob<D>>,
     /// What comes out of openings; whoever adds one adds its [`Spout::nozzle`] to the obstacles.
@@ -118,6 +122,8 @@ impl<const D: usize> Liquid<D> {
         let center = |outside| Field::on(&layout, At::Center, grid.flat_ends(outside));
         Ok(Liquid {
             particles: Particles::new(&layout),
+            tracking: Tracking::Particles,
+            by_level_set: None,
             blobs: Vec::new(),
             spouts: Vec::new(),
             zones: Vec::new(),
@@ -144,13 +150,20 @@ impl<const D: usize> Liquid<D> {
         })
     }
 
-    /// Fills a shape with liquid that moves by `velocity`, whatever is there. Returns how many particles it takes.
+    /// Fills a shape with liquid that moves by `velocity`, whatever is there. Returns how many particles it takes; none, if a level set tracks it.
     pub fn fill(
         &mut self,
         seed: u64,
         inside: impl Fn([f64; D]) -> bool,
         velocity: impl Fn([f64; D]) -> [Real; D],
     ) -> usize {
+        if self.is_on_grid() {
+            tracking::drive(&self.flow.grid, &mut self.flow.velocity, &None, |_, _, x| inside(x), &velocity);
+        }
+        if self.by_level_set.is_some() {
+            self.fill_level_set(inside);
+            return 0;
+        }
         let carried = &self.carried;
         self.particles.fill(&self.flow.grid, PER_AXIS, seed, inside, |x, numbers| {
             carried::begin(carried, (&Vec::new(), 0.0), x, numbers);
@@ -171,20 +184,20 @@ impl<const D: usize> Liquid<D> {
         self.open_carried();
         self.find_push(); //                        grad p, as objects still are
         self.flow.move_obstacles(t + dt);
-        self.advance(dt, cfl); //                   u -= dt/2 grad p, x += dt v on particles, where v = u + dt/2 du/dt
+        self.advance(dt, cfl)?; //                  u -= dt/2 grad p, x += dt v on particles, where v = u + dt/2 du/dt
         self.pour(t + dt)?; //                      more of it appears, or vanishes
         self.follow(cfl)?; //                       tiles go where it is
         self.mix(dt)?; //                           what particles carry mixes
-        self.find_surface(t + dt)?; //                  phi from particles
-        self.gather_momentum()?; //                 u from particles
+        self.find_surface(t + dt)?; //                  phi from particles, or carried itself
+        self.gather_momentum()?; //                 u from particles, unless it was carried itself
         self.flow.push(t, dt); //                   u += dt f
         self.pull_surface(dt)?; //                  u -= dt grad p, lap p = 0, p = sigma kappa on the surface
         let done = self.project(cfl); //            div u = 0 inside, p = 0 on the surface; u goes on beyond it
         self.renew_pressure(dt); //                 p = p/2 + q/dt
         self.even_out(dt)?; //                      lap s = e where particles crowd or miss; they move by grad s as well
         self.scatter_momentum(); //                 particles take from u
-        let (energy, _) = self.particles.energy_and_momentum(self.particle_volume());
-        let mut report = StepReport { cfl, splitting: "particles", ..self.flow.report(dt, done, energy)? };
+        let (energy, _) = self.energy_and_momentum();
+        let mut report = StepReport { cfl, splitting: self.tracking.name(), ..self.flow.report(dt, done, energy)? };
         self.account(before, &mut report);
         self.account_carried(&mut report);
         Ok(report)
@@ -192,6 +205,9 @@ impl<const D: usize> Liquid<D> {
 
     /// Enters the volume of the liquid: its particles. What its surface encloses besides is an error of the method, and called corrected.
     fn account(&self, [count, lost, drained]: [u64; 3], report: &mut StepReport) {
+        if self.by_level_set.is_some() {
+            return self.account_for_level_set(report);
+        }
         let [after, enclosed] = self.volumes();
         let volume = |count: u64| count as f64 * self.particle_volume();
         let (lost, drained) = (self.lost - lost, self.drained - drained);
@@ -234,17 +250,14 @@ impl<const D: usize> Liquid<D> {
         self.flow.timings.stop(Stage::Advect, timer);
     }
 
-    /// Particles go along with the flow, and stay out of walls and solids.
-    fn advance(&mut self, dt: f64, cfl: f64) {
+    /// Everything goes along with the flow; particles stay out of walls and solids.
+    fn advance(&mut self, dt: f64, cfl: f64) -> Result<(), OutOfMemory> {
         let timer = self.flow.timings.start();
         let periodic = self.periodic();
-        let Self { flow, particles, .. } = self;
+        let flow = &mut self.flow;
         let grid = flow.grid;
         let margin = (0.5 * cfl).ceil() as usize + 2;
-        let walls = contact::walls(&grid);
-        let keep_within = |tile: &Tile<D>, p: &mut Particle<D>| {
-            p.place = contact::within_walls(&grid, &walls, tile, p.place);
-        };
+        let keep = keep_within(&grid, contact::APART);
         // The flow in the middle of the step.
         let ahead = if flow.before_by > 0.0 { (0.5 * dt / flow.before_by).min(1.0) as Real } else { 0.0 };
         for (a, v) in self.middle.iter_mut().enumerate() {
@@ -265,6 +278,12 @@ impl<const D: usize> Liquid<D> {
             last.copy_all(u);
         }
         flow.before_by = dt;
+        self.flow.timings.stop(Stage::Advect, timer);
+        if self.is_on_grid() {
+            self.advance_on_grid(dt)?;
+        }
+        let timer = self.flow.timings.start();
+        let Self { flow, particles, .. } = self;
         let cells = (dt / grid.spacing[0]) as Real;
         let push = (&self.push, (0.5 * dt) as Real);
         let time = flow.time();
@@ -272,7 +291,7 @@ impl<const D: usize> Liquid<D> {
         if let Some(sweep) = &sweep {
             self.contact.note(particles, sweep);
         }
-        particles.push_and_advance(push, (&self.middle, cells), margin, periodic, keep_within);
+        particles.push_and_advance(push, (&self.middle, cells), margin, periodic, |tile, p| keep(tile, &mut p.place));
         if let Some(sweep) = &sweep {
             self.contact.hold(particles, sweep, &grid);
         }
@@ -280,6 +299,7 @@ impl<const D: usize> Liquid<D> {
         self.lost += particles.settle(periodic) as u64;
         self.enter(|account| &mut account.sides);
         self.flow.timings.stop(Stage::Advect, timer);
+        Ok(())
     }
 
     /// The surface pulls.
@@ -290,14 +310,22 @@ impl<const D: usize> Liquid<D> {
         }
         let timer = self.flow.timings.start();
         let periodic = self.periodic();
-        let Self { flow, particles, scatter, phi, state, tension, appearing, push, middle, .. } = self;
+        let outside = -f64::from(self.surface_level());
+        let Self { flow, particles, scatter, phi, state, tension, appearing, push, middle, by_level_set, .. } = self;
         let h = flow.grid.spacing[0];
         if tension.is_none() {
             *tension = Some(Tension::new(&flow.grid, flow.layout())?);
         }
         let Some(tension) = tension else { unreachable!("it has just been made") };
-        let count = |full: &mut Field<D>| particles.count(scatter, PER_AXIS.pow(D as u32), periodic, full);
-        tension.find(self.surface_tension, h, phi, flow.solids(), count)?;
+        let liquid = &flow.substances[0].field;
+        let count = |full: &mut Field<D>| match by_level_set {
+            None => particles.count(scatter, PER_AXIS.pow(D as u32), periodic, full),
+            Some(_) => {
+                full.par_rows(|row, full| full.copy_from_slice(liquid.row(row)));
+                Ok(())
+            }
+        };
+        tension.find(self.surface_tension, (h, outside), phi, flow.solids(), count)?;
         flow.set_liquid(FreeSurface { phi, state });
         let Flow { solver, obstacles, velocity, .. } = flow;
         let open = obstacles.as_ref().map(|o| o.solids.open());
@@ -321,15 +349,21 @@ impl<const D: usize> Liquid<D> {
     fn find_surface(&mut self, time: f64) -> Result<(), OutOfMemory> {
         let timer = self.flow.timings.start();
         let h = self.flow.grid.spacing[0] as Real;
-        level_set::around_particles(&self.particles, &mut self.scatter, h, &mut self.phi)?;
+        match self.tracking {
+            Tracking::LevelSet => self.surface_of_level_set()?,
+            _ => level_set::around_particles(&self.particles, &mut self.scatter, h, &mut self.phi)?,
+        }
         if let Some(solids) = self.flow.solids() {
             level_set::wet_solids(&mut self.phi, solids, h);
         }
         self.dry_drains(time);
-        level_set::redistance_inside(&mut self.phi, &mut self.density, h);
+        if self.tracking != Tracking::LevelSet {
+            level_set::redistance_inside(&mut self.phi, &mut self.density, h);
+        }
+        self.phi.fill_halo();
         level_set::set_states(&self.phi, &mut self.state);
         // The part of each cell that is liquid, for who looks at it.
-        let (phi, level) = (&self.phi, -level_set::outside_by::<D>(h));
+        let (phi, level) = (&self.phi, self.surface_level());
         self.flow.substances[0].field.par_rows(|row, part| {
             for (part, phi) in part.iter_mut().zip(phi.row(row)) {
                 *part = (0.5 - (phi - level) / h).clamp(0.0, 1.0);
@@ -339,8 +373,12 @@ impl<const D: usize> Liquid<D> {
         Ok(())
     }
 
-    /// Velocities of particles to faces.
+    /// Velocities of particles to faces. On the grid nothing is told of by particles: beyond the surface only what is continued counts.
     fn gather_momentum(&mut self) -> Result<(), OutOfMemory> {
+        if self.is_on_grid() {
+            self.flow.before.iter_mut().for_each(|u| u.fill(0.0));
+            return Ok(());
+        }
         let timer = self.flow.timings.start();
         let Flow { velocity, before, pressure, .. } = &mut self.flow;
         self.particles.to_faces(&mut self.scatter, velocity, before)?;
@@ -357,13 +395,15 @@ impl<const D: usize> Liquid<D> {
     fn scatter_momentum(&mut self) {
         let timer = self.flow.timings.start();
         let periodic = self.periodic();
-        self.particles.take_from_faces(&self.flow.velocity, &self.flow.before, self.blend, periodic);
+        // Markers know their velocity for who looks at them.
+        let blend = if self.is_on_grid() { Blend::Flip(0.0) } else { self.blend };
+        self.particles.take_from_faces(&self.flow.velocity, &self.flow.before, blend, periodic);
         self.flow.timings.stop(Stage::Advect, timer);
     }
 
     /// The motion that makes particles as far apart as they should be. At the surface cells are not full: there only crowds count.
     fn even_out(&mut self, dt: f64) -> Result<(), OutOfMemory> {
-        if !self.keeps_volume {
+        if !self.keeps_volume || self.by_level_set.is_some() {
             self.apart.iter_mut().for_each(|s| s.fill(0.0));
             return Ok(());
         }
@@ -422,9 +462,15 @@ impl<const D: usize> Liquid<D> {
         let done = self.flow.project_liquid(surface);
         let timer = self.flow.timings.start();
         let layers = layers(cfl);
-        let Flow { velocity, before, pressure, obstacles, grid, .. } = &mut self.flow;
+        let Flow { velocity, before, pressure, obstacles, grid, walls_let_go, .. } = &mut self.flow;
         let open = obstacles.as_ref().map(|o| o.solids.open());
         self.extrapolation.apply(velocity, Some((before, pressure)), &self.phi, open, layers);
+        if !*walls_let_go {
+            for u in velocity.iter_mut() {
+                u.set_end_faces();
+                u.fill_halo();
+            }
+        }
         if let Some(o) = obstacles {
             o.solids.constrain(grid, velocity);
         }
@@ -450,16 +496,19 @@ impl<const D: usize> Liquid<D> {
         });
     }
 
-    /// The volume of the liquid: that of its particles, and that inside of its surface, in cubic metres.
+    /// The volume of the liquid, in cubic metres: that of its particles, or of all that came in and did not go out; and that inside of its surface.
     pub fn volumes(&self) -> [f64; 2] {
+        if let Some(by) = &self.by_level_set {
+            return [by.volume, by.set.volume(&self.flow.grid, self.flow.solids())];
+        }
         let h = self.flow.grid.spacing[0] as Real;
-        let cells = level_set::volume(&self.phi, -level_set::outside_by::<D>(h), h);
+        let cells = level_set::volume(&self.phi, self.surface_level(), h);
         [self.particles.len() as f64 * self.particle_volume(), cells * self.flow.grid.cell_volume()]
     }
 
     /// Linear momentum over density.
     pub fn momentum(&self) -> [f64; D] {
-        self.particles.energy_and_momentum(self.particle_volume()).1
+        self.energy_and_momentum().1
     }
 
     /// The distance to the surface, in metres, negative inside.
@@ -472,7 +521,11 @@ impl<const D: usize> Liquid<D> {
         if self.flow.clock().steps > 0 {
             return Ok(());
         }
+        // That of a whole box without a surface is none of the liquid's: velocities that were given stay.
+        self.last.iter_mut().zip(&self.flow.velocity).for_each(|(last, u)| last.copy_all(u));
         self.flow.start()?;
+        self.flow.velocity.iter_mut().zip(&self.last).for_each(|(u, last)| u.copy_all(last));
+        self.last.iter_mut().for_each(|last| last.fill(0.0));
         self.pour(self.flow.time())?;
         match self.follow(1.0) {
             Err(StepError::OutOfMemory(error)) => return Err(error),
@@ -546,6 +599,7 @@ impl<const D: usize> Model<D> for Liquid<D> {
         }
         self.particles.visit_state(visitor);
         self.visit_carried(visitor);
+        self.by_level_set.iter_mut().for_each(|by| by.visit_state(visitor));
         crate::flow::show(visitor, SURFACE, &mut self.phi);
         self.last.iter_mut().for_each(|u| crate::flow::show(visitor, "last_velocity", u));
         self.apart.iter_mut().for_each(|u| crate::flow::show(visitor, "moving_apart", u));
@@ -556,13 +610,19 @@ impl<const D: usize> Model<D> for Liquid<D> {
         vec![
             Figure::new("volume", particles),
             Figure::new("surface_volume", surface),
-            Figure::new("particles", self.particles.len() as f64),
+            Figure::new(
+                "particles",
+                self.by_level_set.as_ref().map_or(self.particles.len(), |by| by.set.particles()) as f64,
+            ),
             Figure::new("particles_lost", self.lost as f64),
             Figure::new("particles_drained", self.drained as f64),
         ]
     }
 
     fn particles(&self) -> Option<sim::Particles> {
+        if self.by_level_set.is_some() {
+            return None;
+        }
         let (grid, count) = (&self.flow.grid, self.particles.len());
         let mut all = sim::Particles {
             ids: Vec::with_capacity(count),

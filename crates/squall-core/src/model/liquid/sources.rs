@@ -1,11 +1,10 @@
 //! Where liquid comes from and where it goes: blobs, spouts, and zones that fill, drain or drive it.
 
 use super::carried::{Values, begin};
-use super::{Liquid, PER_AXIS};
+use super::{Liquid, PER_AXIS, Tracking};
 use crate::Real;
 use crate::field::OutOfMemory;
 use crate::grid::Grid;
-use crate::level_set;
 use crate::particles::jitter;
 use crate::shape::vector::{add, cross, dot, length, scale, sub};
 use crate::shape::{Motion, Shape};
@@ -39,7 +38,7 @@ impl<const D: usize> Blob<D> {
     }
 
     /// Its times after `from` and not after `to`, by number.
-    fn times(&self, from: f64, to: f64) -> impl Iterator<Item = (u64, f64)> + use<D> {
+    pub(super) fn times(&self, from: f64, to: f64) -> impl Iterator<Item = (u64, f64)> + use<D> {
         let (time, every, end) = (self.time, self.every, self.to);
         let first = if every.is_finite() { ((from - time) / every).floor().max(0.0) as u64 } else { 0 };
         let at = move |k: u64| if k == 0 { time } else { time + k as f64 * every };
@@ -86,6 +85,13 @@ impl<const D: usize> Zone<D> {
             on: Box::new(|_| true),
             speed: 0.0,
         }
+    }
+
+    /// How liquid at a place inside moves.
+    pub(super) fn velocity_at(&self, x: [f64; D], time: f64) -> [Real; D] {
+        let own = self.velocity.as_ref().map_or([0.0; D], |velocity| velocity(time));
+        let body = if self.drags { self.shape.velocity(x, time) } else { [0.0; D] };
+        std::array::from_fn(|a| own[a] + body[a] as Real)
     }
 }
 
@@ -149,6 +155,11 @@ impl<const D: usize> Spout<D> {
             lengths.push(next);
         }
         lengths[k as usize] + rest * speed(k)
+    }
+
+    /// How much comes out between two times, in metres.
+    pub(super) fn poured(&self, (from, to): (f64, f64)) -> f64 {
+        self.length_until(to) - self.length_until(from)
     }
 
     /// When so much has come out, between two times.
@@ -231,7 +242,7 @@ impl<const D: usize> Spout<D> {
     where
         Self: 'static,
     {
-        Obstacle::new("spout", Box::new(Nozzle { spout: self.clone(), depth }))
+        Obstacle::new("spout", Box::new(Nozzle::new(self.clone(), depth)))
     }
 
     /// Lets everything come out between two times: calls `f(time, place, velocity)` for each particle.
@@ -289,25 +300,22 @@ impl<const D: usize> Spout<D> {
 }
 
 /// The body of a spout.
-struct Nozzle<const D: usize> {
+pub(super) struct Nozzle<const D: usize> {
     spout: Arc<Spout<D>>,
     depth: f64,
 }
 
 impl<const D: usize> Nozzle<D> {
-    /// Along its direction and across it, from the opening as it was built.
-    fn local(&self, x: [f64; D], t: f64) -> (f64, [f64; 2]) {
-        let x = self.spout.motions.iter().rev().fold(x, |x, motion| motion.place_back(x, t));
-        let way = sub(x, self.spout.center);
-        (dot(way, self.spout.direction), self.spout.across().map(|e| dot(way, e)))
+    pub fn new(spout: Arc<Spout<D>>, depth: f64) -> Self {
+        Nozzle { spout, depth }
     }
-}
 
-impl<const D: usize> Shape<D> for Nozzle<D> {
-    fn distance(&self, x: [f64; D], t: f64) -> f64 {
+    /// The distance to the body and `length` metres of what comes out of it.
+    pub fn with_jet(&self, x: [f64; D], t: f64, length: f64) -> f64 {
         let (along, [u, v]) = self.local(x, t);
         let size = self.spout.size();
-        let ends = (along + 0.5 * self.depth).abs() - 0.5 * self.depth;
+        let half = 0.5 * (self.depth + length / size);
+        let ends = (along + self.depth - half).abs() - half;
         let mut q = [ends, 0.0, f64::NEG_INFINITY];
         match self.spout.opening {
             Opening::Disc(r) => q[1] = u.hypot(v) - r,
@@ -318,6 +326,31 @@ impl<const D: usize> Shape<D> for Nozzle<D> {
         }
         let outside = q.iter().map(|q| q.max(0.0).powi(2)).sum::<f64>().sqrt();
         size * (outside + q.into_iter().fold(f64::NEG_INFINITY, f64::max).min(0.0))
+    }
+
+    /// A box that holds both.
+    pub fn bounds_with_jet(&self, t: f64, length: f64) -> ([f64; D], [f64; D]) {
+        let reach = match self.spout.opening {
+            Opening::Disc(r) => r,
+            Opening::Rectangle([a, b], _) => a.hypot(b),
+        };
+        let middle = self.spout.place(self.spout.center, t);
+        let size: f64 = self.spout.motions.iter().map(|motion| motion.scale).product();
+        let reach = size * (reach + self.depth) + length;
+        (middle.map(|x| x - reach), middle.map(|x| x + reach))
+    }
+
+    /// Along its direction and across it, from the opening as it was built.
+    fn local(&self, x: [f64; D], t: f64) -> (f64, [f64; 2]) {
+        let x = self.spout.motions.iter().rev().fold(x, |x, motion| motion.place_back(x, t));
+        let way = sub(x, self.spout.center);
+        (dot(way, self.spout.direction), self.spout.across().map(|e| dot(way, e)))
+    }
+}
+
+impl<const D: usize> Shape<D> for Nozzle<D> {
+    fn distance(&self, x: [f64; D], t: f64) -> f64 {
+        self.with_jet(x, t, 0.0)
     }
 
     fn velocity(&self, x: [f64; D], t: f64) -> [f64; D] {
@@ -340,9 +373,7 @@ impl<const D: usize> Shape<D> for Nozzle<D> {
     }
 
     fn bounds(&self, t: f64) -> Option<([f64; D], [f64; D])> {
-        let middle = self.spout.place(self.spout.center, t);
-        let reach = self.spout.size() * (self.spout.opening.reach() + self.depth);
-        Some((middle.map(|x| x - reach), middle.map(|x| x + reach)))
+        Some(self.bounds_with_jet(t, 0.0))
     }
 
     fn moves(&self) -> bool {
@@ -360,9 +391,16 @@ impl<const D: usize> Liquid<D> {
     pub(super) fn pour(&mut self, time: f64) -> Result<(), OutOfMemory> {
         let from = std::mem::replace(&mut self.poured_until, time);
         self.make_room_to_pour(from, time)?;
-        let volume = self.particle_volume();
+        if self.is_on_grid() {
+            self.pour_onto_faces(from, time);
+        }
+        if self.tracking() == Tracking::LevelSet {
+            self.pour_into_level_set(from, time);
+            return Ok(());
+        }
+        let (volume, surface) = (self.particle_volume(), self.surface_level());
         let Self { flow, particles, phi, blobs, spouts, zones, carried, .. } = self;
-        let (grid, surface) = (flow.grid, -level_set::outside_by::<D>(flow.grid.spacing[0] as Real));
+        let grid = flow.grid;
         let free = |x: [f64; D]| {
             let outside = |o: &Obstacle<D>| o.shape.distance(x, time) > o.grow;
             flow.solids().is_none_or(|s| s.obstacles().iter().all(outside))
@@ -403,11 +441,7 @@ impl<const D: usize> Liquid<D> {
                 true => filled_cells(&grid, shape.bounds(time)),
                 false => cells_of(&grid, shape.bounds(time)),
             };
-            let velocity = |x: [f64; D]| -> [Real; D] {
-                let own = zone.velocity.as_ref().map_or([0.0; D], |velocity| velocity(time));
-                let body = if zone.drags { shape.velocity(x, time) } else { [0.0; D] };
-                std::array::from_fn(|a| own[a] + body[a] as Real)
-            };
+            let velocity = |x: [f64; D]| zone.velocity_at(x, time);
             if zone.drains {
                 self.drained += particles.remove(&grid, &cells, inside, |numbers| {
                     carried.iter_mut().zip(numbers).for_each(|(carried, v)| carried.drain(volume * f64::from(*v)));
@@ -495,7 +529,10 @@ fn filled_cells<const D: usize>(grid: &Grid<D>, bounds: Option<([f64; D], [f64; 
 }
 
 /// The cells of a box and one around it; `None`: all.
-fn cells_of<const D: usize>(grid: &Grid<D>, bounds: Option<([f64; D], [f64; D])>) -> Option<[Range<isize>; D]> {
+pub(super) fn cells_of<const D: usize>(
+    grid: &Grid<D>,
+    bounds: Option<([f64; D], [f64; D])>,
+) -> Option<[Range<isize>; D]> {
     let (low, high) = bounds?;
     // Far away is far enough.
     let cell = |x: f64, a: usize| ((x - grid.origin[a]) / grid.spacing[a]).clamp(-1e12, 1e12).floor() as isize;

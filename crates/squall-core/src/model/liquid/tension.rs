@@ -13,7 +13,7 @@ use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Grid};
 use crate::layout::{Layout, Row};
-use crate::level_set::{self, LEAST_THETA, SLIVER, outside_by};
+use crate::level_set::{self, LEAST_THETA, SLIVER};
 use crate::rows;
 use crate::solid::Solids;
 
@@ -64,11 +64,11 @@ impl<const D: usize> Tension<D> {
         &self.inside
     }
 
-    /// Finds the pressure on the surface. `count` adds to each cell how full it is.
+    /// Finds the pressure on the surface, which lies `outside` metres inside of where `phi` is zero. `count` adds to each cell how full it is.
     pub fn find(
         &mut self,
         tension: f64,
-        h: f64,
+        (h, outside): (f64, f64),
         phi: &Field<D>,
         solids: Option<&Solids<D>>,
         count: impl FnOnce(&mut Field<D>) -> Result<(), OutOfMemory>,
@@ -89,7 +89,7 @@ impl<const D: usize> Tension<D> {
         }
         full.fill_halo();
         let full = &*full;
-        let outside = f64::from(outside_by::<D>(h as Real)) / h;
+        let outside = outside / h;
         let k = tension / (DENSITY * h);
         pressure.par_rows(|row, pressure| {
             pressure.fill(0.0);
