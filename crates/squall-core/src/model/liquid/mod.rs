@@ -522,10 +522,14 @@ impl<const D: usize> Liquid<D> {
             return Ok(());
         }
         // That of a whole box without a surface is none of the liquid's: velocities that were given stay.
-        self.last.iter_mut().zip(&self.flow.velocity).for_each(|(last, u)| last.copy_all(u));
+        if self.is_on_grid() {
+            self.last.iter_mut().zip(&self.flow.velocity).for_each(|(last, u)| last.copy_all(u));
+        }
         self.flow.start()?;
-        self.flow.velocity.iter_mut().zip(&self.last).for_each(|(u, last)| u.copy_all(last));
-        self.last.iter_mut().for_each(|last| last.fill(0.0));
+        if self.is_on_grid() {
+            self.flow.velocity.iter_mut().zip(&self.last).for_each(|(u, last)| u.copy_all(last));
+            self.last.iter_mut().for_each(|last| last.fill(0.0));
+        }
         self.pour(self.flow.time())?;
         match self.follow(1.0) {
             Err(StepError::OutOfMemory(error)) => return Err(error),

@@ -330,13 +330,8 @@ impl<const D: usize> Nozzle<D> {
 
     /// A box that holds both.
     pub fn bounds_with_jet(&self, t: f64, length: f64) -> ([f64; D], [f64; D]) {
-        let reach = match self.spout.opening {
-            Opening::Disc(r) => r,
-            Opening::Rectangle([a, b], _) => a.hypot(b),
-        };
         let middle = self.spout.place(self.spout.center, t);
-        let size: f64 = self.spout.motions.iter().map(|motion| motion.scale).product();
-        let reach = size * (reach + self.depth) + length;
+        let reach = self.spout.size() * (self.spout.opening.reach() + self.depth) + length;
         (middle.map(|x| x - reach), middle.map(|x| x + reach))
     }
 
