@@ -282,8 +282,8 @@ fn water_runs_over_an_object_and_keeps_out_of_it_however_it_is_tracked() {
         println!("{tracking:?}: {most}, {volume:?}");
         // What is left when all of it lies flat, 0.175 deep, is motion: 9.81 * 0.35 * (0.35 - 0.0875).
         assert!(most < 0.92, "{tracking:?}: {most} J per unit of density, and it fell for 0.90");
-        // In the splash.
-        assert!((volume[1] / volume[0] - 1.0).abs() < 0.1, "{tracking:?}: {volume:?}");
+        // In the splash, where balls around single markers are larger than what they stand for.
+        assert!((volume[1] / volume[0] - 1.0).abs() < 0.15, "{tracking:?}: {volume:?}");
     }
 }
 
