@@ -78,7 +78,28 @@ fn a_square_drop_becomes_round_and_momentum_stays_what_it_was() {
     let (least, most) = reach.iter().fold((f64::INFINITY, 0.0f64), |(l, m), r| (l.min(*r), m.max(*r)));
     println!("from {least} to {most}; momentum {momentum:?}");
     assert!(most / least < 1.12, "from {least} to {most}: the corners of the square were at 1.41");
-    assert!((momentum[0] - 0.03).abs() < 0.01 && (momentum[1] - 0.02).abs() < 0.01, "{momentum:?}");
+    // 2 % of the speed of waves on it, in three seconds.
+    assert!((momentum[0] - 0.03).abs() < 0.015 && (momentum[1] - 0.02).abs() < 0.015, "{momentum:?}");
+}
+
+#[test]
+fn drops_that_merge_do_not_push_themselves() {
+    // A large and a small one that meet off their middles.
+    let mut drops = drop([64, 48], [4.0 / 3.0, 1.0], |_| false);
+    let disc = |x: f64, y: f64, r: f64| move |at: [f64; 2]| (at[0] - x).hypot(at[1] - y) < r;
+    drops.fill(1, disc(0.45, 0.52, 0.16), |_| [0.2, 0.0]);
+    drops.fill(2, disc(0.84, 0.44, 0.2), |_| [-0.1, 0.0]);
+    let per_volume = |drops: &Liquid<2>| drops.momentum().map(|m| m / drops.volumes()[0]);
+    let before = per_volume(&drops);
+    let mut most = 0.0f64;
+    run(&mut drops, 1.0, 1.0, |drops, _| {
+        let now = per_volume(drops);
+        most = most.max((now[0] - before[0]).hypot(now[1] - before[1]));
+    });
+    let waves = (SIGMA / 0.2).sqrt();
+    println!("{} of the speed of waves", most / waves);
+    // Some hundredths are left: particles do not see exactly what faces do.
+    assert!(most / waves < 0.1, "momentum changes by {most} m/s, waves run at {waves}");
 }
 
 #[test]

@@ -372,7 +372,9 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
                 ["x", "y", "z"][a]
             ));
         }
-        if let Some(object) = placed.then(|| buried_in(setup, &source.shape)).flatten() {
+        // Of liquids another warning knows more.
+        let told = setup.model == Model::Liquid;
+        if let Some(object) = (placed && !told).then(|| buried_in(setup, &source.shape)).flatten() {
             problems
                 .warn(place, format!("`source.{i}` lies inside of the object `{}`", object.name), "emits nothing")
                 .help("move it to the surface of the object, or outside; `follow` without a `shape` emits from the surface");

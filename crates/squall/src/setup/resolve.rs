@@ -398,7 +398,8 @@ impl<'a> Resolver<'a> {
         if typed.value != Tracking::LevelSet {
             return;
         }
-        if let Some((name, _)) = file.substance.iter().flat_map(|named| &named.0).next() {
+        let mut carried = file.substance.iter().flat_map(|named| &named.0).filter(|(name, _)| name.value != "liquid");
+        if let Some((name, _)) = carried.next() {
             self.problems
                 .error(name.span, "a level set carries no substances", "particles would carry it")
                 .help("use tracking = \"particles\"");

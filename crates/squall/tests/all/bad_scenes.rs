@@ -119,8 +119,8 @@ fn a_blob_of_a_mesh_that_encloses_nothing_is_an_error_at_its_place() {
 
 cases!(level_sets, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n[[blob]]\nshape = { sphere = { center = [0.5, 0.5], radius = 0.2 } }\n", {
     "particles of a level set" => "[liquid]\ntracking = \"level_set\"\n[output]\nparticles = true\n",
-    "inks of a level set" => "[liquid]\ntracking = \"level_set\"\n[substance.red]\ncolor = \"red\"\n",
-    "markers without bounds" => "[liquid]\ntracking = \"markers\"\n[boundary]\nright = \"unbounded\"\n",
+    "inks of a level set" => "[liquid]\ntracking = \"level_set\"\n[substance.red]\ncolor = \"#ff0000\"\n",
+    "markers without bounds" => "[liquid]\ntracking = \"markers\"\n[boundary]\nx = { lo = \"slip\", hi = \"unbounded\" }\n",
     "no such tracking" => "[liquid]\ntracking = \"levelset\"\n",
 });
 

@@ -281,7 +281,7 @@ fn inks_are_in_particles_meshes_volumes_and_pictures() {
     let (first, second) = (first.unwrap(), second.unwrap());
     let pairs = first.pixels.as_flattened().iter().zip(second.pixels.as_flattened());
     let off = pairs.map(|(a, b)| f64::from(a.abs_diff(*b))).sum::<f64>() / (4 * first.pixels.len()) as f64;
-    let red = first.pixels.iter().filter(|[r, g, b, _]| *r > 2 * *g.max(b)).count();
+    let red = first.pixels.iter().filter(|[r, g, b, _]| u16::from(*r) > 2 * u16::from(*g.max(b))).count();
     assert!(red > first.pixels.len() / 50, "{red} red pixels");
     assert!(off < 2.0, "{off} of 255 on average");
 }

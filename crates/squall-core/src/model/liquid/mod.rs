@@ -327,11 +327,12 @@ impl<const D: usize> Liquid<D> {
         };
         tension.find(self.surface_tension, (h, outside), phi, flow.solids(), count)?;
         flow.set_liquid(FreeSurface { phi, state });
-        let Flow { solver, obstacles, velocity, .. } = flow;
+        let Flow { solver, obstacles, velocity, grid, substances, .. } = flow;
         let open = obstacles.as_ref().map(|o| o.solids.open());
         tension.gradient((phi, open, h), appearing, middle, push, |rhs, p| {
             solver.solve(rhs, p, tension::TOLERANCE);
         });
+        tension.balance(grid, (phi, &substances[0].field), obstacles.as_ref().map(|o| &o.solids), push);
         let k = dt as Real;
         for (u, g) in velocity.iter_mut().zip(&*push) {
             u.par_rows(|row, u| u.iter_mut().zip(g.row(row)).for_each(|(u, g)| *u -= k * g));
