@@ -42,7 +42,7 @@ pub(crate) mod prelude {
 
 #[cfg(not(feature = "threads"))]
 mod serial {
-    use std::slice::{Chunks, ChunksExactMut, ChunksMut, IterMut};
+    use std::slice::{Chunks, ChunksExactMut, ChunksMut, Iter, IterMut};
 
     pub fn join_two<A, B>(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> (A, B) {
         (first(), second())
@@ -57,10 +57,15 @@ mod serial {
     }
 
     pub trait Many<T> {
+        fn par_iter(&self) -> Iter<'_, T>;
         fn par_chunks(&self, size: usize) -> Chunks<'_, T>;
     }
 
     impl<T> Many<T> for [T] {
+        fn par_iter(&self) -> Iter<'_, T> {
+            self.iter()
+        }
+
         fn par_chunks(&self, size: usize) -> Chunks<'_, T> {
             self.chunks(size)
         }
