@@ -78,8 +78,8 @@ fn a_square_drop_becomes_round_and_momentum_stays_what_it_was() {
     let (least, most) = reach.iter().fold((f64::INFINITY, 0.0f64), |(l, m), r| (l.min(*r), m.max(*r)));
     println!("from {least} to {most}; momentum {momentum:?}");
     assert!(most / least < 1.12, "from {least} to {most}: the corners of the square were at 1.41");
-    // 2 % of the speed of waves on it, in three seconds.
-    assert!((momentum[0] - 0.03).abs() < 0.015 && (momentum[1] - 0.02).abs() < 0.015, "{momentum:?}");
+    // 1.5 % of the speed of waves on it, in three seconds.
+    assert!((momentum[0] - 0.03).abs() < 0.01 && (momentum[1] - 0.02).abs() < 0.01, "{momentum:?}");
 }
 
 #[test]
