@@ -158,7 +158,9 @@ impl<const D: usize> Flow<D> {
     pub fn longest_step(&self, cfl: f64) -> f64 {
         let sources = self.sources.iter().map(|s| s.speed()).fold(0.0, f64::max) / self.grid.min_spacing();
         let speed = self.speed().max(sources);
-        cfl / (speed + (cfl * self.acceleration / self.grid.min_spacing()).sqrt())
+        let solids =
+            self.solids().map_or(f64::INFINITY, |s| s.keep_within(cfl * self.grid.min_spacing(), self.clock.time));
+        (cfl / (speed + (cfl * self.acceleration / self.grid.min_spacing()).sqrt())).min(solids)
     }
 
     /// Says that the time is exactly `t` now: frames fall on exact times however many steps led there.

@@ -80,6 +80,12 @@ pub trait Shape<const D: usize>: Send + Sync {
         self.moves()
     }
 
+    /// How far, along one axis, a motion of the shape as a whole takes its points from one time to another, in metres. What deforms by
+    /// itself need not say so.
+    fn way(&self, _from: f64, _to: f64) -> f64 {
+        0.0
+    }
+
     /// If the shape is all that lies behind a plane at rest: a point of the plane and its normal, of length 1, away from the
     /// shape.
     fn plane(&self) -> Option<([f64; D], [f64; D])> {
@@ -114,6 +120,10 @@ impl<const D: usize, S: Shape<D> + ?Sized> Shape<D> for Box<S> {
 
     fn changes(&self, from: f64, to: f64) -> bool {
         (**self).changes(from, to)
+    }
+
+    fn way(&self, from: f64, to: f64) -> f64 {
+        (**self).way(from, to)
     }
 
     fn plane(&self) -> Option<([f64; D], [f64; D])> {

@@ -93,6 +93,10 @@ pub const BAND: f64 = 4.0;
 /// Cells closer to a surface than this count as near it, see [`Solids::is_near`]. In cells.
 pub const NEAR: f64 = 2.0;
 
+/// How far ahead obstacles are looked at for the length of a step, in seconds, and how often.
+const LOOK_AHEAD: f64 = 0.1;
+const LOOKS: usize = 32;
+
 /// No value looks further than this at those beside it, in cells.
 const BESIDE: isize = 2;
 
@@ -219,6 +223,23 @@ impl<const D: usize> Solids<D> {
     /// fluid's own.
     pub fn max_speed(&self) -> f64 {
         self.max_speed
+    }
+
+    /// For how long, from `t` on, no obstacle that moves as a whole goes further than `way` metres; infinite, if that is longer than
+    /// [`LOOK_AHEAD`]. [`Self::max_speed`] knows only of now, when what is about to be set in motion is still at rest.
+    pub fn keep_within(&self, way: f64, t: f64) -> f64 {
+        let part = LOOK_AHEAD / LOOKS as f64;
+        let limit = |obstacle: &Obstacle<D>| {
+            let mut gone = 0.0;
+            // At least one part: what jumps is not to be approached in ever shorter steps.
+            let mut ends = (0..LOOKS).map(|i| [i, i + 1].map(|i| t + i as f64 * part)).enumerate();
+            let too_far = ends.find(|(_, [from, to])| {
+                gone += obstacle.shape.way(*from, *to);
+                gone > way
+            });
+            too_far.map_or(f64::INFINITY, |(i, _)| part * i.max(1) as f64)
+        };
+        self.obstacles.iter().filter(|o| o.shape.moves()).map(limit).fold(f64::INFINITY, f64::min)
     }
 
     /// Whether a row has a cell within [`BAND`] cells of a solid. Away from solids nothing needs to know of them.

@@ -401,3 +401,21 @@ fn the_surface_of_a_level_set_is_what_meshes_and_volumes_show() {
     go(&setup(&flat), &folder.0.join("flat"));
     assert!(folder.0.join("flat/surface_0001.svg").exists() && folder.0.join("flat/frame_0001.png").exists());
 }
+
+#[test]
+fn steps_are_short_enough_for_objects_that_are_about_to_move() {
+    let h = 1.0 / 48.0;
+    let object = "[[object]]\nname = \"blade\"\nshape = { box = { min = [0.45, 0.1], max = [0.55, 0.9] } }\n";
+    // At rest at first, after a hundredth of a second at 4 m/s.
+    let dash = "position = { keys = [[0.0, [0.0, 0.0]], [0.01, [0.0, 0.0]], [0.06, [0.2, 0.0]]], ease = \"linear\" }\n";
+    let sim = build(&setup(&format!("{BOX}{object}{dash}"))).unwrap();
+    let dt = sim.longest_step(2.0);
+    // Until it has gone by two cells; steps are cut to 32 parts of a tenth of a second.
+    let exact = 0.01 + 2.0 * h / 4.0;
+    assert!(dt <= exact && dt > exact - 0.1 / 32.0 - 1e-9, "{dt} of {exact}");
+
+    // Something that turns steadily by a formula does not start from rest.
+    let turning = build(&setup(&format!("{BOX}{object}rotation = \"360*t\"\n"))).unwrap();
+    let (dt, tip) = (turning.longest_step(2.0), 0.4 * std::f64::consts::TAU);
+    assert!(dt <= 2.0 * h / (0.9 * tip), "{dt} for a tip at {tip} m/s");
+}

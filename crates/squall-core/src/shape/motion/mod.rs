@@ -58,7 +58,10 @@ impl<const D: usize> Motion<D> {
 
     /// Where a point of the shape as it was built is at a time.
     pub fn place(&self, p: [f64; D], t: f64) -> [f64; D] {
-        let pose = self.pose(t);
+        self.placed(&self.pose(t), p)
+    }
+
+    fn placed(&self, pose: &Pose<D>, p: [f64; D]) -> [f64; D] {
         add(pose.center, pose.turn(scale(sub(p, self.pivot), self.scale)))
     }
 
@@ -181,8 +184,7 @@ impl<const D: usize, S: Shape<D>> Shape<D> for Moving<S, D> {
 
     fn carried(&self, x: [f64; D], from: f64, to: f64) -> [f64; D] {
         let within = self.shape.carried(self.to_shape(&self.pose(from), x), from, to);
-        let pose = self.pose(to);
-        add(pose.center, pose.turn(scale(sub(within, self.motion.pivot), self.motion.scale)))
+        self.motion.placed(&self.pose(to), within)
     }
 
     /// The box around the turned box of the shape: a little more than needed.
@@ -197,6 +199,19 @@ impl<const D: usize, S: Shape<D>> Shape<D> for Moving<S, D> {
 
     fn moves(&self) -> bool {
         self.motion.moves() || self.shape.moves()
+    }
+
+    fn way(&self, from: f64, to: f64) -> f64 {
+        let middle = (self.motion.pivot, self.motion.pivot);
+        // Nothing is asked about other times than the one that was prepared: whatever deforms would have to be made anew.
+        let (low, high) = self.shape.bounds(self.prepared.0).unwrap_or(middle);
+        let corners = (0..1 << D).map(|i: usize| from_fn(|a| if i >> a & 1 == 0 { low[a] } else { high[a] }));
+        let poses = [from, to].map(|t| self.motion.pose(t));
+        let gone = |p: [f64; D]| {
+            let [before, after] = poses.each_ref().map(|pose| self.motion.placed(pose, p));
+            sub(after, before).into_iter().map(f64::abs).fold(0.0, f64::max)
+        };
+        corners.map(gone).fold(0.0, f64::max)
     }
 
     fn prepare(&mut self, t: f64) {

@@ -18,6 +18,7 @@ pub(super) struct Place<'a> {
 /// How often in a frame a position that changes with time is looked at: fine enough for what one sees, and for the
 /// velocities of solids.
 const SAMPLES_PER_FRAME: f64 = 4.0;
+const BEFORE_START: i32 = 2;
 /// Most keyframes that a curve becomes; in a longer run they are further apart.
 const MAX_SAMPLES: f64 = 200_000.0;
 
@@ -93,9 +94,12 @@ impl Resolver<'_> {
             while rate * self.duration > MAX_SAMPLES {
                 rate *= 0.5;
             }
-            let last = (rate * self.duration).ceil() as u32 + 2 * SAMPLES_PER_FRAME as u32;
+            let last = (rate * self.duration).ceil() as i32 + 2 * SAMPLES_PER_FRAME as i32;
             let all_finite = |k: &MotionKey| k.position.iter().chain(&k.rotation).all(|v| v.is_finite());
-            keys = (0..=last).map(|i| at(f64::from(i) / rate)).take_while(all_finite).collect();
+            // Some lie before the start, where there is a motion at all: what turns steadily does not start from rest.
+            let sample = |i: i32| at(f64::from(i) / rate);
+            let before = (-BEFORE_START..0).map(sample).skip_while(|k| !all_finite(k));
+            keys = before.chain((0..=last).map(sample).take_while(all_finite)).collect();
         } else if keys.is_empty() && (at(0.0).position.iter().any(|p| *p != 0.0) || at(0.0).rotation != [0.0; 3]) {
             keys.push(at(0.0));
         }
