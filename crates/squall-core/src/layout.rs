@@ -373,6 +373,17 @@ impl<const D: usize> Layout<D> {
         self.in_slot(slot, index.map(|i| i.rem_euclid(width)))
     }
 
+    /// The cell whose value lies at a place, in a box.
+    pub(crate) fn index_at(&self, at: usize) -> [isize; D] {
+        let mut rest = at - SLACK;
+        let mut index = [0; D];
+        for a in (0..D).rev() {
+            index[a] = (rest / self.stride[a]) as isize - HALO as isize;
+            rest %= self.stride[a];
+        }
+        index
+    }
+
     /// Where the value of a cell lies that is no further than a tile's width from a row. `None`: no tile is there.
     #[inline]
     pub(crate) fn offset_near(&self, row: Row<'_, D>, index: [isize; D]) -> Option<usize> {

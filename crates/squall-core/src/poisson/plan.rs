@@ -47,7 +47,7 @@ impl<const D: usize> Problem<D> {
 pub enum Method {
     /// [`Spectral`]: transforms along each axis.
     Spectral,
-    /// [`Multigrid`]: conjugate gradients with multigrid as preconditioner.
+    /// [`Multigrid`]: conjugate gradients with multigrid as preconditioner; or with transforms, around thick objects that stay.
     Multigrid,
 }
 
@@ -96,7 +96,9 @@ impl<const D: usize> Plan<D> {
             Method::Spectral => Box::new(Spectral::with_isa(layout.cells(), spacing, ends, self.isa)),
             Method::Multigrid => {
                 assert!(spacing.iter().all(|h| (h / spacing[0] - 1.0).abs() < 1e-6), "cells must be cubes");
-                Box::new(Multigrid::with_isa(layout, spacing[0], ends, self.isa)?)
+                let solver = Multigrid::with_isa(layout, spacing[0], ends, self.isa)?;
+                let Problem { solids, surface, .. } = self.problem;
+                Box::new(if solids && !surface { solver.with_transforms(ends) } else { solver })
             }
         })
     }
