@@ -461,15 +461,14 @@ impl<const D: usize> Map<'_, D> {
     #[inline(always)]
     pub fn locate(&self, at: At, (row, chunk): (Row<'_, D>, Chunk<D>), layout: &Layout<D>, bench: &mut Bench<D>) {
         let Bench { d, located, windows } = bench;
-        let by;
-        if at == At::Center && chunk.len == CHUNK {
-            by = std::array::from_fn(|a| chunk.of(self.d[a].run(row)).try_into().expect("a whole chunk"));
+        let by = if at == At::Center && chunk.len == CHUNK {
+            std::array::from_fn(|a| chunk.of(self.d[a].run(row)).try_into().expect("a whole chunk"))
         } else {
             for a in 0..D {
                 self.displacement(a, at, row, chunk, &mut d[a]);
             }
-            by = d.each_ref();
-        }
+            d.each_ref()
+        };
         let (rules, layout) = if row.on_tiles() { (&windows.rules, &windows.layout) } else { (&self.in_box, layout) };
         let points =
             std::array::from_fn(|a| if at.on_lower_side(a) { Points::FaceToFace } else { Points::CenterToCenter });

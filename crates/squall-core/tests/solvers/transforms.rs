@@ -12,20 +12,18 @@ const OPEN: Axis<3> = Axis::Bounded { lo: Side::Open, hi: Side::Open };
 const WALLS: Axis<3> = Axis::Bounded { lo: Side::Slip, hi: Side::Slip };
 const CHIMNEY: Axis<3> = Axis::Bounded { lo: Side::Slip, hi: Side::Open };
 
-fn around<const D: usize>(grid: &Grid<D>, shapes: Vec<Box<dyn Shape<D>>>) -> Solids<D> {
+fn around(grid: &Grid<3>, shapes: Vec<Box<dyn Shape<3>>>) -> Solids<3> {
     let obstacles = shapes.into_iter().map(|shape| Obstacle::new("object", shape)).collect();
     let mut solids = Solids::new(grid, obstacles, Boundary::CutCells).unwrap();
     solids.update(grid, 0.0);
     solids
 }
 
-fn ball<const D: usize>() -> Box<dyn Shape<D>> {
-    let mut center = [0.47; D];
-    center[1] = 0.55;
-    Box::new(Sphere { center, radius: 0.13 })
+fn ball() -> Box<dyn Shape<3>> {
+    Box::new(Sphere { center: [0.47, 0.55, 0.47], radius: 0.13 })
 }
 
-fn solver<const D: usize>(grid: &Grid<D>, solids: &Solids<D>, stays: bool) -> Box<dyn PoissonSolver<D>> {
+fn solver(grid: &Grid<3>, solids: &Solids<3>, stays: bool) -> Box<dyn PoissonSolver<3>> {
     let mut solver = plan(Problem::of(grid).with_solids(true)).build_for(grid).unwrap();
     solver.set(Domain { open: Some(solids.open()), ..Domain::default() }).unwrap();
     if stays {
@@ -35,17 +33,17 @@ fn solver<const D: usize>(grid: &Grid<D>, solids: &Solids<D>, stays: bool) -> Bo
 }
 
 /// A smooth right side with as much in as out.
-fn solve<const D: usize>(grid: &Grid<D>, solver: &mut dyn PoissonSolver<D>) -> (SolveReport, Vec<f32>) {
-    let new = || Field::<D>::new(grid.cells, At::Center, grid.pressure_ends()).unwrap();
+fn solve(grid: &Grid<3>, solver: &mut dyn PoissonSolver<3>) -> (SolveReport, Vec<f32>) {
+    let new = || Field::<3>::new(grid.cells, At::Center, grid.pressure_ends()).unwrap();
     let (mut rhs, mut q) = (new(), new());
     let n = grid.cells.map(|n| n as f64);
-    set(&mut rhs, |i| (0..D).map(|a| ((a + 2) as f64 * 6.2 * i[a] as f64 / n[a]).sin()).sum::<f64>() as f32);
+    set(&mut rhs, |i| (0..3).map(|a| ((a + 2) as f64 * 6.2 * i[a] as f64 / n[a]).sin()).sum::<f64>() as f32);
     let report = solver.solve(&mut rhs, &mut q, 1e-4);
     assert!(report.converged, "{report:?}");
     (report, values(&q))
 }
 
-fn compare<const D: usize>(grid: &Grid<D>) {
+fn compare(grid: &Grid<3>) {
     let solids = around(grid, vec![ball()]);
     let (mut usual, mut quick) = (solver(grid, &solids, false), solver(grid, &solids, true));
     assert!(quick.describe().contains("transforms") && !usual.describe().contains("transforms"));
@@ -65,7 +63,6 @@ fn around_a_ball_transforms_take_few_iterations_to_the_same_pressure() {
     for axes in [[OPEN; 3], [WALLS, CHIMNEY, WALLS], [WALLS; 3], [Axis::Periodic, OPEN, CHIMNEY], [Axis::Periodic; 3]] {
         compare(&Grid::new([48, 40, 45], [1.0, 40.0 / 48.0, 45.0 / 48.0], axes));
     }
-    compare(&Grid::<2>::walled([96, 96], Side::Open));
 }
 
 #[test]
