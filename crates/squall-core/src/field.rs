@@ -142,11 +142,30 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         if !row.on_tiles() {
             return out.copy_from_slice(&self.row(row.shifted(a, by))[x..x + out.len()]);
         }
-        let n = self.layout.cells()[0];
-        let mut pad = Pad::default();
-        for (j, out) in out.chunks_exact_mut(n).enumerate() {
-            let row = row.shifted(1, j as isize);
-            out.copy_from_slice(if by > 0 { self.up(row, a, &mut pad) } else { self.down(row, a, &mut pad) });
+        // A run of a tile is several whole rows that lie together, and so are those beside it.
+        let n = const { tile_width::<D>() };
+        let (len, rows) = (out.len(), out.len() / n);
+        let here = &self.data[row.start..row.start + len];
+        match (a, by > 0) {
+            (0, true) => {
+                let next = &self.data[row.shifted(0, n as isize).start..];
+                out[..len - 1].copy_from_slice(&here[1..]);
+                (0..rows).for_each(|j| out[j * n + n - 1] = next[j * n]);
+            }
+            (0, false) => {
+                let next = &self.data[row.shifted(0, -(n as isize)).start..];
+                out[1..].copy_from_slice(&here[..len - 1]);
+                (0..rows).for_each(|j| out[j * n] = next[j * n + n - 1]);
+            }
+            (1, true) => {
+                out[..len - n].copy_from_slice(&here[n..]);
+                out[len - n..].copy_from_slice(self.row(row.shifted(1, rows as isize)));
+            }
+            (1, false) => {
+                out[n..].copy_from_slice(&here[..len - n]);
+                out[..n].copy_from_slice(self.row(row.shifted(1, -1)));
+            }
+            _ => out.copy_from_slice(&self.data[row.shifted(a, by).start..][..len]),
         }
     }
 

@@ -16,6 +16,7 @@
 //!
 //! [`Field::up`]: crate::Field::up
 
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Ghost cells stored on each side of a box: enough for a cubic stencil or a fourth difference.
@@ -72,7 +73,12 @@ pub struct Tiles<const D: usize> {
     behind: [[Vec<u32>; 2]; D],
     /// For each slot the slots of the 3^D tiles around it, itself in the middle, x fastest; 0 where there is none.
     around: Vec<u32>,
+    /// Where the band of each tile begins and ends: a few tiles in a row along x, which are also neighbours in memory.
+    bands: Vec<[u32; 2]>,
 }
+
+/// Most tiles of a band: what is prepared for several at once reaches less far beyond them for each.
+const BAND: usize = 4;
 
 /// One x-row of cells.
 #[derive(Clone, Copy, Debug)]
@@ -161,15 +167,30 @@ impl<const D: usize> Row<'_, D> {
         (self.slot != 0 && self.slot as usize <= tiles.coords.len()).then(|| self.slot as usize - 1)
     }
 
-    /// On tiles: whether the tiles beside the row's own along an axis are ghost tiles, so that sides stand between.
-    pub(crate) fn ghosts_beside(&self, a: usize) -> [bool; 2] {
-        let is_ghost = |tiles: &Tiles<D>, upper| tiles.beside(self.slot, a, upper) as usize > tiles.coords.len();
-        self.tiles.map_or([false; 2], |tiles| [is_ghost(tiles, false), is_ghost(tiles, true)])
+    /// On tiles: whether the tiles beside some in a row are ghost tiles, along an axis, so that sides stand between.
+    pub(crate) fn ghosts_beside(&self, band: &Range<usize>, a: usize) -> [bool; 2] {
+        let is_ghost =
+            |tiles: &Tiles<D>, tile, upper| tiles.beside(tile as u32 + 1, a, upper) as usize > tiles.coords.len();
+        self.tiles.map_or([false; 2], |tiles| [is_ghost(tiles, band.start, false), is_ghost(tiles, band.end - 1, true)])
     }
 
     /// The slots of the 3^D tiles around the row's own, x fastest.
     pub(crate) fn around(&self) -> Option<&[u32]> {
         self.tiles.map(|tiles| tiles.around(self.slot))
+    }
+
+    /// The slots of the 3^D tiles around any tile.
+    #[inline(always)]
+    pub(crate) fn around_tile(&self, tile: usize) -> Option<&[u32]> {
+        self.tiles.map(|tiles| tiles.around(tile as u32 + 1))
+    }
+
+    /// The numbers of the tiles of the row's band; on a box none.
+    pub(crate) fn band(&self) -> Range<usize> {
+        match (self.tiles, self.tile()) {
+            (Some(tiles), Some(tile)) => tiles.band(tile),
+            _ => 0..0,
+        }
     }
 
     #[inline(always)]
@@ -250,6 +271,12 @@ impl<const D: usize> Layout<D> {
     /// Distance in memory between neighbours along each axis, within the box or the tile.
     pub(crate) fn stride(&self) -> [usize; D] {
         self.stride
+    }
+
+    /// Where the value of cell 0 of a box lies.
+    #[inline(always)]
+    pub(crate) fn corner(&self) -> usize {
+        self.stride.iter().fold(SLACK, |at, stride| at + HALO * stride)
     }
 
     /// Where the values of the first row lie.
@@ -346,6 +373,17 @@ impl<const D: usize> Layout<D> {
         self.in_slot(slot, index.map(|i| i.rem_euclid(width)))
     }
 
+    /// The cell whose value lies at a place, in a box.
+    pub(crate) fn index_at(&self, at: usize) -> [isize; D] {
+        let mut rest = at - SLACK;
+        let mut index = [0; D];
+        for a in (0..D).rev() {
+            index[a] = (rest / self.stride[a]) as isize - HALO as isize;
+            rest %= self.stride[a];
+        }
+        index
+    }
+
     /// Where the value of a cell lies that is no further than a tile's width from a row. `None`: no tile is there.
     #[inline]
     pub(crate) fn offset_near(&self, row: Row<'_, D>, index: [isize; D]) -> Option<usize> {
@@ -427,13 +465,20 @@ impl<const D: usize> Tiles<D> {
         };
         let behind = std::array::from_fn(|a| [slots(a, &below), slots(a, &above)]);
         let around = vec![0; neighbours as usize];
-        let mut tiles = Tiles { coords, keys, bounds, ghosts, ghost_keys, behind, around };
+        let bands = bands(&coords);
+        let mut tiles = Tiles { coords, keys, bounds, ghosts, ghost_keys, behind, around, bands };
         for t in 0..tiles.coords.len() + tiles.ghosts.len() {
             let here = *tiles.coords.get(t).unwrap_or_else(|| &tiles.ghosts[t - tiles.coords.len()]);
             let slots = (0..neighbours).map(|n| tiles.slot(beside(here, n))).collect::<Vec<_>>();
             tiles.around.extend(slots);
         }
         tiles
+    }
+
+    /// The numbers of the tiles in the band of one.
+    pub(crate) fn band(&self, tile: usize) -> Range<usize> {
+        let [begin, end] = self.bands[tile];
+        begin as usize..end as usize
     }
 
     /// Where sides bound the tiles.
@@ -492,6 +537,23 @@ impl<const D: usize> Tiles<D> {
         let middle = slot as usize * n + n / 2;
         self.around[if upper { middle + step } else { middle - step }]
     }
+}
+
+/// Of sorted tiles where the band of each begins and ends.
+fn bands<const D: usize>(coords: &[[i32; D]]) -> Vec<[u32; 2]> {
+    let mut bands = Vec::with_capacity(coords.len());
+    while bands.len() < coords.len() {
+        let begin = bands.len();
+        let follows = |i: usize| {
+            let mut next = coords[begin];
+            next[0] = next[0].wrapping_add((i - begin) as i32);
+            coords[i] == next
+        };
+        let most = coords.len().min(begin + BAND);
+        let end = (begin + 1..most).find(|&i| !follows(i)).unwrap_or(most);
+        bands.resize(end, [begin as u32, end as u32]);
+    }
+    bands
 }
 
 /// A row and what lies beside it, as places in memory.

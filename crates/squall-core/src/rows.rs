@@ -235,7 +235,8 @@ fn split<const D: usize, const K: usize, T: Send, W>(
     f: &(impl Fn(&mut W, Row<'_, D>, Range<usize>, &mut [&mut [T]; K]) + Sync),
 ) {
     let base = layout.row(begin).start;
-    if end - begin <= grain_rows(layout.cells()[0]) {
+    let middle = if piece.rows > 1 { between_bands(layout, begin, end) } else { middle(layout, begin, end) };
+    if end - begin <= grain_rows(layout.cells()[0]) || middle == end {
         let mut slices = slices;
         let mut w = workspace();
         for r in (begin..end).step_by(piece.rows) {
@@ -245,7 +246,6 @@ fn split<const D: usize, const K: usize, T: Send, W>(
         }
         return;
     }
-    let middle = middle(layout, begin, end);
     let cut = layout.row(middle).start - base;
     let (mut lower, mut upper) = (slices, empty());
     cut_off(&mut lower, cut, &mut upper);
@@ -298,6 +298,16 @@ fn middle<const D: usize>(layout: &Layout<D>, begin: usize, end: usize) -> usize
     let part = if layout.as_tiles().is_some() { layout.rows_per_part() } else { 1 };
     let half = (end - begin) / 2;
     if half <= part { begin + half } else { begin + half - half % part }
+}
+
+/// [`middle`] between two bands of tiles, as what is prepared for one serves all its tiles; `end` if there is only one.
+fn between_bands<const D: usize>(layout: &Layout<D>, begin: usize, end: usize) -> usize {
+    let middle = middle(layout, begin, end);
+    let Some(tiles) = layout.as_tiles() else { return middle };
+    let part = layout.rows_per_part();
+    let band = tiles.band((middle / part).min(tiles.coords().len() - 1));
+    let (first, last) = (band.start * part, band.end * part);
+    if first > begin { first } else { last.min(end) }
 }
 
 /// Combines `f(row)` over every x-row in a fixed tree.

@@ -8,7 +8,7 @@ use crate::field::VectorField;
 use crate::grid::{At, Grid};
 use crate::layout::Row;
 use crate::ops::each;
-use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Isa, Lanes, Places, Points, Windows, flatten, gather};
+use crate::sample::{AxisRule, CHUNK, Chunk, Isa, Lanes, Located, Points, Windows, gather};
 
 /// How paths are traced.
 ///
@@ -49,10 +49,7 @@ pub(crate) struct Work<const D: usize> {
     k: [Lanes; D],
     /// The displacements that the velocities at the start alone would give.
     pub start: [Lanes; D],
-    /// Cells and fractions for centred values, and for values on the faces across each axis.
-    pub center: [AxisLanes; D],
-    face: [AxisLanes; D],
-    pub places: Places,
+    located: Located<D>,
     /// Of the velocity that is traced through; on tiles.
     pub windows: Windows<D>,
 }
@@ -63,9 +60,7 @@ impl<const D: usize> Work<D> {
             d: [[0.0; CHUNK]; D],
             k: [[0.0; CHUNK]; D],
             start: [[0.0; CHUNK]; D],
-            center: each(|_| AxisLanes::new()),
-            face: each(|_| AxisLanes::new()),
-            places: Places::new(),
+            located: Located::new(),
             windows: Windows::new(),
         }
     }
@@ -92,16 +87,11 @@ impl<'a, const D: usize> Paths<'a, D> {
         Paths { u, rules: u[0].rules(false).of_box(u[0].cells()), reach, scale, tracer, isa }
     }
 
-    /// How far paths reach around the tile of a row, in cells.
-    pub fn margin(&self, row: Row<'_, D>) -> u8 {
-        row.tile().map_or(0, |t| self.reach[t])
-    }
-
     /// On tiles, fetches the velocity around the tile of a row.
     #[inline(always)]
     pub fn enter(&self, row: Row<'_, D>, work: &mut Work<D>) {
         if row.on_tiles() {
-            work.windows.enter(row, self.margin(row), self.u[0].rules(false), self.u.iter());
+            work.windows.enter(row, self.reach, self.u[0].rules(false), self.u.iter());
         }
     }
 
@@ -144,7 +134,12 @@ impl<'a, const D: usize> Paths<'a, D> {
         for (a, u) in self.u.iter().enumerate() {
             let here = chunk.of(u.run(row));
             let k = &mut work.k[a][..chunk.len];
-            if u.at() == At::Face(a) {
+            if u.at() == At::Face(a) && !row.on_tiles() {
+                let next = &u.row(row.up(a))[chunk.x..][..k.len()];
+                for l in 0..k.len() {
+                    k[l] = 0.5 * (here[l] + next[l]);
+                }
+            } else if u.at() == At::Face(a) {
                 u.beside(row, a, 1, chunk.x, k);
                 for l in 0..k.len() {
                     k[l] = 0.5 * (here[l] + k[l]);
@@ -170,22 +165,19 @@ impl<'a, const D: usize> Paths<'a, D> {
     /// `k` = velocities at the points displaced by `d`.
     #[inline(always)]
     fn sample(&self, chunk: Chunk<D>, work: &mut Work<D>) {
-        let Work { d, k, center, face, places, windows, .. } = work;
+        let Work { d, k, located, windows, .. } = work;
         let staggered = self.u[0].at() == At::Face(0);
         let on_tiles = !self.reach.is_empty();
         let (rules, layout) =
             if on_tiles { (&windows.rules, &windows.layout) } else { (&self.rules, self.u[0].layout()) };
-        for a in 0..D {
-            rules[a].locate(a, chunk, &d[a], Points::CenterToCenter, &mut center[a]);
-            if staggered {
-                rules[a].locate(a, chunk, &d[a], Points::CenterToFace, &mut face[a]);
-            }
-        }
         for c in 0..D {
-            let axis: [&AxisLanes; D] = each(|a| if staggered && a == c { &face[a] } else { &center[a] });
-            flatten(layout, axis, chunk.lanes, places);
+            if c == 0 || staggered {
+                let on_face = |a: usize| staggered && a == c;
+                let points = each(|a| if on_face(a) { Points::CenterToFace } else { Points::CenterToCenter });
+                located.find(layout, rules, chunk, d.each_ref(), points);
+            }
             let from = if on_tiles { windows.corners(c) } else { self.u[c].corners() };
-            gather(self.isa, from, places, axis.map(|a| &a.frac), &mut k[c]);
+            gather(self.isa, from, &located.places, &located.frac, &mut k[c]);
         }
     }
 

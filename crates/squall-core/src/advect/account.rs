@@ -36,7 +36,8 @@ pub fn through_sides<const D: usize>(scheme: Advection, field: &Field<D>, ambien
         let sides = Sides { field, ambient, held, corrects, d: paths.back(), first, end, there: None };
         return rows::reduce(field.layout(), |row| sides.entering(row), |a, b| a + b);
     };
-    let sides = Sides { field, ambient, held, corrects, d: paths.back(), first, end, there: Some(there) };
+    let reach = std::array::from_fn(|a| paths.longest_reach(a) as isize + 3);
+    let sides = Sides { field, ambient, held, corrects, d: paths.back(), first, end, there: Some((there, reach)) };
     let of_row = |row: Row<'_, D>| sides.leaving(row) + if brings { sides.entering(row) } else { 0.0 };
     rows::reduce(field.layout(), of_row, |a, b| a + b)
 }
@@ -51,8 +52,8 @@ struct Sides<'a, const D: usize> {
     /// The first cell along each axis, and the one behind the last; far away where there is no end.
     first: [isize; D],
     end: [isize; D],
-    /// The box of cells that differ from the ambient value.
-    there: Option<[std::ops::Range<isize>; D]>,
+    /// The box of cells that differ from the ambient value, and how far away cells may take something from there.
+    there: Option<([std::ops::Range<isize>; D], [isize; D])>,
 }
 
 /// The box of cells that differ from the ambient value, if any does.
@@ -83,8 +84,16 @@ impl<const D: usize> Sides<'_, D> {
         let at_end = |a: usize, i: isize| {
             i == 0 && self.held[a][0].is_some() || i == self.end[a] - 1 && self.held[a][1].is_some()
         };
+        let near = |a: usize| {
+            self.there.as_ref().map_or(0..0, |(there, reach)| there[a].start - reach[a]..there[a].end + reach[a])
+        };
+        if (1..D).any(|a| !near(a).contains(&row.index[a])) {
+            return 0.0;
+        }
         let whole = (1..D).any(|a| at_end(a, row.index[a]));
-        let cells = (0..self.field.cells()[0] as isize).map(|x| row.index[0] + x).filter(|&x| whole || at_end(0, x));
+        let (near, first) = (near(0), row.index[0]);
+        let cells = (first.max(near.start)..near.end.min(first + self.field.cells()[0] as isize))
+            .filter(|&x| whole || at_end(0, x));
         cells.map(|x| self.beyond(row, x)).sum()
     }
 
@@ -96,7 +105,7 @@ impl<const D: usize> Sides<'_, D> {
         // Nothing is taken where nothing is; the correction looks two cells further.
         let reaches = |a: usize| {
             let way = d[a].abs().min(LONGEST).ceil() as isize + 3;
-            self.there.as_ref().is_some_and(|there| there[a].start - way < cell[a] && cell[a] < there[a].end + way)
+            self.there.as_ref().is_some_and(|(there, _)| there[a].start - way < cell[a] && cell[a] < there[a].end + way)
         };
         if !(0..D).all(reaches) {
             return 0.0;

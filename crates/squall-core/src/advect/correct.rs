@@ -21,7 +21,7 @@ use crate::Real;
 use crate::field::Field;
 use crate::grid::At;
 use crate::layout::Row;
-use crate::sample::{CHUNK, Chunk, Kernel, chunks, gather, gather_within, max, min};
+use crate::sample::{CHUNK, Chunk, Kernel, Located, chunks, gather, gather_within, max, min};
 
 /// `c = a + (a - A^-1 a1) / 2`, by the map forward in time.
 pub(super) fn compensate<const D: usize>(
@@ -36,9 +36,9 @@ pub(super) fn compensate<const D: usize>(
     let mut refs: smallvec::SmallVec<[&mut Field<D>; 5]> = out.iter_mut().collect();
     forth.for_each_run(&mut refs, &rules, pool, |bench, row, out| {
         if row.on_tiles() {
-            bench.windows.enter(row, forth.margin(row), forth.rules, moved.iter());
+            bench.windows.enter(row, forth.margins, forth.rules, moved.iter());
         }
-        forth.isa.run(CompensateRun { forth, fields, moved, exact, bench, row, out });
+        forth.isa.run_wide(CompensateRun { forth, fields, moved, exact, bench, row, out });
     });
 }
 
@@ -57,7 +57,7 @@ impl<const D: usize> Kernel for CompensateRun<'_, '_, '_, D> {
     fn run(self) {
         let CompensateRun { forth, fields, moved, exact, bench, row, out } = self;
         let (mut back, mut half) = ([0.0; CHUNK], [0.0; CHUNK]);
-        for chunk in chunks(row, forth.extent.inside(fields[0].layout(), row), bench.windows.margin) {
+        for chunk in chunks(row, forth.extent.inside(fields[0].layout(), row), bench.windows.corner(row)) {
             let mut located = None;
             for (k, out) in out.iter_mut().enumerate() {
                 if located != Some(fields[k].at()) {
@@ -65,7 +65,7 @@ impl<const D: usize> Kernel for CompensateRun<'_, '_, '_, D> {
                     weigh(forth, fields[k].at(), exact, (row, chunk), bench, fields[0], 0.5, &mut half);
                 }
                 let from = if row.on_tiles() { bench.windows.corners(k) } else { moved[k].corners() };
-                gather(forth.isa, from, &bench.places, bench.axis.each_ref().map(|a| &a.frac), &mut back);
+                gather(forth.isa, from, &bench.located.places, &bench.located.frac, &mut back);
                 let a = chunk.of(fields[k].run(row));
                 let out = &mut out[chunk.x..][..chunk.len];
                 let (back, half) = (&back[..chunk.len], &half[..chunk.len]);
@@ -92,8 +92,7 @@ fn weigh<const D: usize>(
 ) {
     map.locate(at, (row, chunk), model.layout(), bench);
     for l in 0..chunk.lanes {
-        let hit = bench.axis.iter().fold(0, |m, a| m | a.moved[l]);
-        weight[l] = if hit == 0 { full } else { 0.0 };
+        weight[l] = if bench.located.moved[l] == 0 { full } else { 0.0 };
     }
     if let Some(exact) = exact {
         let exact = chunk.of(exact.run(row));
@@ -127,15 +126,10 @@ pub(super) fn correct<const D: usize>(
     let mut refs: smallvec::SmallVec<[&mut Field<D>; 9]> = moved.iter_mut().chain(rooms.iter_mut()).collect();
     back.for_each_run(&mut refs, &rules, pool, |bench, row, out| {
         if row.on_tiles() {
-            bench.windows.enter(
-                row,
-                back.margin(row),
-                back.rules,
-                compensated.iter().chain(fields.iter().map(|f| &**f)),
-            );
+            bench.windows.enter(row, back.margins, back.rules, compensated.iter().chain(fields.iter().map(|f| &**f)));
         }
         let (out, rooms) = out.split_at_mut(fields.len());
-        back.isa.run(CorrectRun { back, fields, compensated, exact, bench, row, out, rooms, clipped });
+        back.isa.run_wide(CorrectRun { back, fields, compensated, exact, bench, row, out, rooms, clipped });
     });
 }
 
@@ -157,7 +151,7 @@ impl<const D: usize> Kernel for CorrectRun<'_, '_, '_, D> {
         let CorrectRun { back, fields, compensated, exact, bench, row, out, rooms, clipped } = self;
         let count = fields.len();
         let [mut value, mut lo, mut hi, mut weight] = [[0.0; CHUNK]; 4];
-        for chunk in chunks(row, back.extent.inside(fields[0].layout(), row), bench.windows.margin) {
+        for chunk in chunks(row, back.extent.inside(fields[0].layout(), row), bench.windows.corner(row)) {
             let mut located = None;
             for (k, out) in out.iter_mut().enumerate() {
                 if located != Some(fields[k].at()) {
@@ -168,8 +162,8 @@ impl<const D: usize> Kernel for CorrectRun<'_, '_, '_, D> {
                     true => [bench.windows.corners(k), bench.windows.corners(count + k)],
                     false => [compensated[k].corners(), fields[k].corners()],
                 };
-                let frac = bench.axis.each_ref().map(|a| &a.frac);
-                gather_within(back.isa, from, &bench.places, frac, &mut value, [&mut lo, &mut hi]);
+                let Located { places, frac, .. } = &bench.located;
+                gather_within(back.isa, from, places, frac, &mut value, [&mut lo, &mut hi]);
                 let out = &mut out[chunk.x..][..chunk.len];
                 let (a2, weight) = (&value[..chunk.len], &weight[..chunk.len]);
                 let (lo, hi) = (&lo[..chunk.len], &hi[..chunk.len]);

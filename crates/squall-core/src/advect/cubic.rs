@@ -33,7 +33,7 @@ pub(super) fn gather_monotone<const D: usize>(
     _isa: Isa,
     from: Corners<D>,
     places: &Places,
-    frac: [&Lanes; D],
+    frac: &[Lanes; D],
     out: &mut Lanes,
 ) {
     let stride = from.stride;

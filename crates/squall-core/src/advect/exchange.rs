@@ -135,9 +135,9 @@ pub(super) fn exchange<const D: usize>(
         }
         extent.fill_rest_with(layout, row, 0.0, out[0]);
         if row.on_tiles() {
-            windows.enter(row, 0, rules, [up, down].into_iter());
+            windows.enter_tile(row, rules, [up, down].into_iter());
         }
-        isa.run(ShareRun { up, down, windows, row, cells: extent.inside(layout, row), out: out[0] });
+        isa.run_wide(ShareRun { up, down, windows, row, cells: extent.inside(layout, row), out: out[0] });
     });
     share.relabel(At::Center, none);
     share.fill_halo_from_outside();
@@ -148,9 +148,9 @@ pub(super) fn exchange<const D: usize>(
             return;
         }
         if row.on_tiles() {
-            windows.enter(row, 0, rules, [share].into_iter());
+            windows.enter_tile(row, rules, [share].into_iter());
         }
-        isa.run(TakeRun { up, down, share, windows, row, cells, out: out[0] });
+        isa.run_wide(TakeRun { up, down, share, windows, row, cells, out: out[0] });
     });
 }
 
@@ -179,7 +179,7 @@ impl<const D: usize> Kernel for ShareRun<'_, D> {
         // A share that fills every room it reaches is large enough; more could be infinite.
         const MOST: Real = 1e6;
         let mut sum = [0.0; CHUNK];
-        for chunk in chunks(row, cells, 0) {
+        for chunk in chunks(row, cells, [0; D]) {
             let out = &mut out[chunk.x..][..chunk.len];
             out.fill(0.0);
             for (k, (room, sign)) in [(up, 1.0), (down, -1.0)].into_iter().enumerate() {
@@ -216,7 +216,7 @@ impl<const D: usize> Kernel for TakeRun<'_, D> {
         let TakeRun { up, down, share, windows, row, cells, out } = self;
         let (mut rise, mut fall) = ([0.0; CHUNK], [0.0; CHUNK]);
         let from = if row.on_tiles() { windows.corners(0) } else { share.corners() };
-        for chunk in chunks(row, cells, 0) {
+        for chunk in chunks(row, cells, [0; D]) {
             around(from, row, chunk, &mut rise, |s| if s > 0.0 { s } else { 0.0 });
             around(from, row, chunk, &mut fall, |s| if s < 0.0 { -s } else { 0.0 });
             let (up, down) = (chunk.of(up.run(row)), chunk.of(down.run(row)));

@@ -22,8 +22,8 @@ use crate::grid::{At, End, Ends, Grid};
 use crate::halo::RowRules;
 use crate::layout::{Layout, Row};
 use crate::rows;
-use crate::sample::{AxisLanes, AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Places, Points, Rules, Windows};
-use crate::sample::{chunks, flatten, gather, max, min, reach};
+use crate::sample::{AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Located, Places, Points, Rules, Windows};
+use crate::sample::{chunks, gather, max, min, reach};
 use crate::trace::{Paths, Tracer, Work};
 
 /// Fields that are moved at once, with one look at the displacements: in a box, and on tiles, where the windows of more would not
@@ -96,6 +96,11 @@ impl<const D: usize> MapScratch<D> {
     pub fn reset_on(&mut self, layout: &Layout<D>) -> Result<(), OutOfMemory> {
         let Self { back, forth, work, .. } = self;
         [back, forth, work].into_iter().flatten().try_for_each(|f| f.reset_on(layout))
+    }
+
+    /// How far from a cell along an axis the values lie that one sample along the last paths may read, either way.
+    pub(crate) fn longest_reach(&self, a: usize) -> usize {
+        self.longest.reach(a)
     }
 
     /// Displacements from each cell centre to where it comes from, one field for each axis, in cells.
@@ -317,7 +322,7 @@ fn trace<const D: usize>(
         work,
         |work, row, out| {
             paths.enter(row, work);
-            paths.isa.run(TraceRun { paths: &paths, work, row, out, longest });
+            paths.isa.run_wide(TraceRun { paths: &paths, work, row, out, longest });
         },
     );
     out.iter_mut().for_each(|d| d.fill_halo());
@@ -345,7 +350,7 @@ impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
     #[inline(always)]
     fn run(self) {
         let TraceRun { paths, work, row, out, longest: far } = self;
-        for chunk in chunks(row, 0..out[0].len(), work.windows.margin) {
+        for chunk in chunks(row, 0..out[0].len(), work.windows.corner(row)) {
             paths.displacement(row, chunk, work);
             let (back, forth) = out.split_at_mut(D);
             for a in 0..D {
@@ -393,7 +398,10 @@ impl<const D: usize> Longest<D> {
     fn note(&self, a: usize, d: &[Real]) {
         // Without their signs, bits are ordered like numbers, and what is not a number comes last.
         let most = d.iter().fold(0, |most, d| (d.to_bits() & !(1 << 31)).max(most));
-        self.0[a].fetch_max(most, Relaxed);
+        // To look is cheap, to change is not: others look, too.
+        if most > self.0[a].load(Relaxed) {
+            self.0[a].fetch_max(most, Relaxed);
+        }
     }
 
     /// How far from a cell along an axis the values lie that one sample may read.
@@ -406,7 +414,7 @@ impl<const D: usize> Longest<D> {
 /// Where values go to, or come from.
 pub(super) struct Map<'a, const D: usize> {
     d: &'a [Field<D>],
-    margins: &'a [u8],
+    pub margins: &'a [u8],
     pub conserved: bool,
     /// For points that leave the window of a tile, and for those that leave the box.
     pub rules: Rules<D>,
@@ -419,27 +427,17 @@ pub(super) struct Map<'a, const D: usize> {
 /// What sampling one chunk works in.
 pub(super) struct Bench<const D: usize> {
     d: [Lanes; D],
-    pub axis: [AxisLanes; D],
-    pub places: Places,
+    pub located: Located<D>,
     pub windows: Windows<D>,
 }
 
 impl<const D: usize> Bench<D> {
     fn new() -> Self {
-        Bench {
-            d: [[0.0; CHUNK]; D],
-            axis: std::array::from_fn(|_| AxisLanes::new()),
-            places: Places::new(),
-            windows: Windows::new(),
-        }
+        Bench { d: [[0.0; CHUNK]; D], located: Located::new(), windows: Windows::new() }
     }
 }
 
 impl<const D: usize> Map<'_, D> {
-    pub fn margin(&self, row: Row<'_, D>) -> u8 {
-        row.tile().map_or(0, |t| self.margins[t])
-    }
-
     /// Calls `f` for every run of which something is to be computed; what is read around it becomes what the fields are
     /// elsewhere, and 0 in those behind the fields of the map.
     pub fn for_each_run(
@@ -462,16 +460,19 @@ impl<const D: usize> Map<'_, D> {
     /// Leaves in the bench the places and fractions of the points of a chunk for fields at one location, and where one met a boundary.
     #[inline(always)]
     pub fn locate(&self, at: At, (row, chunk): (Row<'_, D>, Chunk<D>), layout: &Layout<D>, bench: &mut Bench<D>) {
-        let Bench { d, axis, places, windows } = bench;
-        for a in 0..D {
-            self.displacement(a, at, row, chunk, &mut d[a]);
-        }
+        let Bench { d, located, windows } = bench;
+        let by = if at == At::Center && chunk.len == CHUNK {
+            std::array::from_fn(|a| chunk.of(self.d[a].run(row)).try_into().expect("a whole chunk"))
+        } else {
+            for a in 0..D {
+                self.displacement(a, at, row, chunk, &mut d[a]);
+            }
+            d.each_ref()
+        };
         let (rules, layout) = if row.on_tiles() { (&windows.rules, &windows.layout) } else { (&self.in_box, layout) };
-        for a in 0..D {
-            let points = if at.on_lower_side(a) { Points::FaceToFace } else { Points::CenterToCenter };
-            rules[a].locate(a, chunk, &d[a], points, &mut axis[a]);
-        }
-        flatten(layout, axis.each_ref(), chunk.lanes, places);
+        let points =
+            std::array::from_fn(|a| if at.on_lower_side(a) { Points::FaceToFace } else { Points::CenterToCenter });
+        located.find(layout, rules, chunk, by, points);
     }
 
     /// `d` = the displacement along axis `a` of what lives at a location: the mean over the cell centres around it.
@@ -516,7 +517,7 @@ impl<const D: usize> Map<'_, D> {
     }
 }
 
-type Sampler<const D: usize> = fn(Isa, Corners<D>, &Places, [&Lanes; D], &mut Lanes);
+type Sampler<const D: usize> = fn(Isa, Corners<D>, &Places, &[Lanes; D], &mut Lanes);
 
 /// Each of `out` becomes the samples of a field at the points of the map.
 fn sample_all<const D: usize>(
@@ -530,9 +531,9 @@ fn sample_all<const D: usize>(
     let mut refs: Group<D> = out.iter_mut().collect();
     map.for_each_run(&mut refs, &rules, pool, |bench, row, out| {
         if row.on_tiles() {
-            bench.windows.enter(row, map.margin(row), map.rules, fields.iter().map(|f| &**f));
+            bench.windows.enter(row, map.margins, map.rules, fields.iter().map(|f| &**f));
         }
-        map.isa.run(SampleRun { map, sampler, fields, bench, row, out });
+        map.isa.run_wide(SampleRun { map, sampler, fields, bench, row, out });
     });
 }
 
@@ -550,7 +551,7 @@ impl<const D: usize> Kernel for SampleRun<'_, '_, '_, D> {
     fn run(self) {
         let SampleRun { map, sampler, fields, bench, row, out } = self;
         let mut value = [0.0; CHUNK];
-        for chunk in chunks(row, map.extent.inside(fields[0].layout(), row), bench.windows.margin) {
+        for chunk in chunks(row, map.extent.inside(fields[0].layout(), row), bench.windows.corner(row)) {
             let mut located = None;
             for (k, out) in out.iter_mut().enumerate() {
                 if located != Some(fields[k].at()) {
@@ -558,12 +559,12 @@ impl<const D: usize> Kernel for SampleRun<'_, '_, '_, D> {
                     map.locate(fields[k].at(), (row, chunk), fields[0].layout(), bench);
                 }
                 let from = if row.on_tiles() { bench.windows.corners(k) } else { fields[k].corners() };
-                let frac = bench.axis.each_ref().map(|a| &a.frac);
+                let Located { places, frac, .. } = &bench.located;
                 // A whole chunk goes where it belongs, without a copy.
                 if let Ok(out) = (&mut out[chunk.x..][..chunk.len]).try_into() {
-                    sampler(map.isa, from, &bench.places, frac, out);
+                    sampler(map.isa, from, places, frac, out);
                 } else {
-                    sampler(map.isa, from, &bench.places, frac, &mut value);
+                    sampler(map.isa, from, places, frac, &mut value);
                     chunk.store(&value, out);
                 }
             }

@@ -113,7 +113,7 @@ impl<const D: usize> Flow<D> {
             // A liquid tells its solver in every step where it is.
             && !self.has_surface
         {
-            self.solver.set_open_faces(obstacles.solids.open());
+            self.solver.set_open_faces(obstacles.solids.open(), obstacles.solids.are_still());
         }
     }
 

@@ -32,9 +32,12 @@ impl<const D: usize> Pressure<D> {
         Ok(Pressure(plan.build(layout, grid.spacing, grid.pressure_ends())?))
     }
 
-    /// Solids leave these parts of faces open.
-    pub fn set_open_faces(&mut self, open: &VectorField<D>) {
+    /// Solids leave these parts of faces open; `still`: for good.
+    pub fn set_open_faces(&mut self, open: &VectorField<D>, still: bool) {
         self.0.set(Domain { open: Some(open), ..Domain::default() }).expect("planned with solids");
+        if still {
+            self.0.stay();
+        }
     }
 
     pub(super) fn is_direct(&mut self) -> bool {

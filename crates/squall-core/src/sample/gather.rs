@@ -30,12 +30,21 @@ pub struct Avx2 {
     wide: bool,
 }
 
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    // All machines that are still in use have all four or none.
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512bw")
+}
+
 impl Isa {
     /// The best instruction set of this machine.
     pub fn best() -> Isa {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
-            return Isa::Avx2(Avx2 { wide: is_x86_feature_detected!("avx512f") });
+            return Isa::Avx2(Avx2 { wide: has_avx512() });
         }
         Isa::Portable
     }
@@ -46,7 +55,7 @@ impl Isa {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             all.push(Isa::Avx2(Avx2 { wide: false }));
-            if is_x86_feature_detected!("avx512f") {
+            if has_avx512() {
                 all.push(Isa::Avx2(Avx2 { wide: true }));
             }
         }
@@ -61,6 +70,19 @@ impl Isa {
             // SAFETY: an `Avx2` exists only on machines that have it.
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2(_) => unsafe { avx2::run(kernel) },
+        }
+    }
+}
+
+impl Isa {
+    /// [`Isa::run`] for the few kernels that are compiled for AVX-512 as well.
+    #[inline(always)]
+    pub fn run_wide(self, kernel: impl Kernel) {
+        match self {
+            // SAFETY: the machine has it.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(Avx2 { wide: true }) => unsafe { avx512::run(kernel) },
+            _ => self.run(kernel),
         }
     }
 }
@@ -106,17 +128,22 @@ impl Places {
         Places { at: [0; CHUNK], lanes: 0, last: 0 }
     }
 
-    /// Sets the first `lanes` places (a multiple of eight).
+    /// The places, to be written. None of them counts before they are closed again.
     #[inline(always)]
-    pub fn set(&mut self, lanes: usize, place: impl Fn(usize) -> u32) {
+    pub fn open(&mut self) -> &mut [u32; CHUNK] {
+        self.lanes = 0;
+        &mut self.at
+    }
+
+    /// From now on there are so many (a multiple of eight).
+    #[inline(always)]
+    pub fn close(&mut self, lanes: usize) {
         assert!(lanes.is_multiple_of(8) && lanes <= CHUNK);
-        self.lanes = lanes;
         let mut last = 0;
-        for (l, at) in self.at[..lanes].iter_mut().enumerate() {
-            *at = place(l);
-            last = last.max(*at);
+        for &at in &self.at[..lanes] {
+            last = if at > last { at } else { last };
         }
-        self.last = last;
+        (self.lanes, self.last) = (lanes, last);
     }
 
     /// The places that have been set.
@@ -131,7 +158,7 @@ const MAX_LINES: usize = 4;
 
 /// Blends the corner lines of one point along y and z.
 #[inline(always)]
-fn blend<const D: usize>(mut line: [Real; MAX_LINES], frac: [&Lanes; D], l: usize) -> Real {
+fn blend<const D: usize>(mut line: [Real; MAX_LINES], frac: &[Lanes; D], l: usize) -> Real {
     let mut count = 1 << (D - 1);
     for a in 1..D {
         count /= 2;
@@ -144,7 +171,7 @@ fn blend<const D: usize>(mut line: [Real; MAX_LINES], frac: [&Lanes; D], l: usiz
 
 /// `out[l]` = the field at the `l`-th point, `frac` of the way from its low corner to the next along each axis.
 #[inline(always)]
-pub(crate) fn gather<const D: usize>(isa: Isa, from: Corners<D>, places: &Places, frac: [&Lanes; D], out: &mut Lanes) {
+pub(crate) fn gather<const D: usize>(isa: Isa, from: Corners<D>, places: &Places, frac: &[Lanes; D], out: &mut Lanes) {
     from.check(places);
     match isa {
         Isa::Portable => {
@@ -172,7 +199,7 @@ pub(crate) fn gather_within<const D: usize>(
     isa: Isa,
     [from, bounds]: [Corners<D>; 2],
     places: &Places,
-    frac: [&Lanes; D],
+    frac: &[Lanes; D],
     value: &mut Lanes,
     [lo, hi]: [&mut Lanes; 2],
 ) {
@@ -306,7 +333,7 @@ mod avx2 {
     pub unsafe fn gather<const D: usize>(
         from: Corners<D>,
         places: &Places,
-        frac: [&Lanes; D],
+        frac: &[Lanes; D],
         out: &mut Lanes,
         begin: usize,
     ) {
@@ -337,7 +364,7 @@ mod avx2 {
     pub unsafe fn gather_within<const D: usize>(
         [from, bounds]: [Corners<D>; 2],
         places: &Places,
-        frac: [&Lanes; D],
+        frac: &[Lanes; D],
         value: &mut Lanes,
         [low, high]: [&mut Lanes; 2],
         begin: usize,
@@ -377,6 +404,11 @@ mod avx2 {
 mod avx512 {
     use super::{Corners, Lanes, MAX_LINES, Places, Real, avx2};
     use std::arch::x86_64::*;
+
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2")]
+    pub unsafe fn run(kernel: impl super::Kernel) {
+        kernel.run();
+    }
 
     /// How the pairs `(x, x + 1)` of sixteen points are fetched.
     enum Fetch {
@@ -457,7 +489,7 @@ mod avx512 {
     pub unsafe fn gather<const D: usize>(
         from: Corners<D>,
         places: &Places,
-        frac: [&Lanes; D],
+        frac: &[Lanes; D],
         out: &mut Lanes,
     ) -> usize {
         let shifts: [usize; MAX_LINES] = std::array::from_fn(|r| from.line(r));
@@ -489,7 +521,7 @@ mod avx512 {
     pub unsafe fn gather_within<const D: usize>(
         [from, bounds]: [Corners<D>; 2],
         places: &Places,
-        frac: [&Lanes; D],
+        frac: &[Lanes; D],
         value: &mut Lanes,
         [low, high]: [&mut Lanes; 2],
     ) -> usize {

@@ -14,7 +14,7 @@ pub(crate) use window::{Windows, furthest, reach};
 use crate::Real;
 use crate::field::Field;
 use crate::grid::{End, Ends};
-use crate::layout::{HALO, Layout, Row, SLACK, tile_width};
+use crate::layout::{Layout, Row, tile_width};
 
 /// Points handled at once: small enough for the first-level cache, large enough to amortise the bookkeeping.
 pub(crate) const CHUNK: usize = 128;
@@ -59,30 +59,38 @@ impl<const D: usize> Chunk<D> {
         })
     }
 
-    /// Index along axis `a` of the cell of each lane.
+    /// How many indices along axis `a` the lanes have.
     #[inline(always)]
-    fn index(&self, a: usize) -> impl Fn(usize) -> i32 + use<D> {
-        let first = self.first[a];
-        let (shift, mask) = match a {
-            0 => (0, (1 << self.row_bits) - 1),
-            1 => (self.row_bits, i32::MAX),
-            _ => (0, 0),
-        };
-        move |l| first.wrapping_add(l as i32 >> shift & mask)
+    fn extent(&self, a: usize) -> i32 {
+        match a {
+            0 => self.lanes.min(1 << self.row_bits) as i32,
+            1 => self.lanes.div_ceil(1 << self.row_bits) as i32,
+            _ => 1,
+        }
+    }
+
+    /// The index along axis `a` of lane `l` is that of the first plus `l >> bits & mask`: bits and mask.
+    #[inline(always)]
+    fn along(&self, a: usize) -> [i32; 2] {
+        match a {
+            0 => [0, (1 << self.row_bits) - 1],
+            1 => [self.row_bits as i32, i32::MAX],
+            _ => [0, 0],
+        }
     }
 }
 
-/// The chunks of some cells of the run that begins with `row`; on tiles of all its cells, and with indices of a window with this
-/// margin.
+/// The chunks of some cells of the run that begins with `row`; on tiles of all its cells, and with indices of a window in which the
+/// tile begins at `corner`.
 pub(crate) fn chunks<const D: usize>(
     row: Row<'_, D>,
     cells: std::ops::Range<usize>,
-    margin: i32,
+    corner: [i32; D],
 ) -> impl Iterator<Item = Chunk<D>> {
     let (mut first, mut row_bits) = (row.index.map(|i| i as i32), CHUNK.ilog2());
     if row.on_tiles() {
         let width = tile_width::<D>();
-        first = first.map(|i| margin + (i & (width as i32 - 1)));
+        first = std::array::from_fn(|a| corner[a] + (first[a] & (width as i32 - 1)));
         row_bits = width.ilog2();
     }
     let end = cells.end;
@@ -107,6 +115,14 @@ pub(crate) enum Points {
     FaceToFace,
 }
 
+impl Points {
+    /// How far the values lie before the points, in cells.
+    #[inline(always)]
+    fn shift(self) -> Real {
+        if self == Points::CenterToFace { 0.5 } else { 0.0 }
+    }
+}
+
 /// Adding and subtracting this number rounds to the nearest whole one; in the sum's bits the whole part can be read
 /// directly. `floor()` and `as i32` would keep the loops from being vectorised on the oldest machines.
 const ROUND: Real = 12_582_912.0;
@@ -117,11 +133,13 @@ fn round(x: Real) -> Real {
     (x + ROUND) - ROUND
 }
 
-/// The next whole number below or at `x`, for |x| < 2^22.
+/// The next whole number below or at `x`, for |x| < 2^22: as it is, and as an integer.
 #[inline(always)]
-fn floor(x: Real) -> Real {
-    let whole = round(x);
-    if whole > x { whole - 1.0 } else { whole }
+fn floor(x: Real) -> (Real, i32) {
+    let sum = x + ROUND;
+    let (whole, int) = (sum - ROUND, (sum.to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32));
+    let above = whole > x;
+    (if above { whole - 1.0 } else { whole }, int.wrapping_sub(above as i32))
 }
 
 /// The whole number `x` as an integer, for |x| < 2^22.
@@ -130,18 +148,54 @@ fn to_int(x: Real) -> i32 {
     ((x + ROUND).to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32)
 }
 
-/// Cell and fraction along one axis for every point of a chunk.
-pub(crate) struct AxisLanes {
-    pub cell: [i32; CHUNK],
-    pub frac: Lanes,
-    /// Where the point was moved, or lies where a correction means nothing: all ones.
+/// Where the points of a chunk lie: the places of their low corners in memory, and how much of the way from there to the next
+/// along each axis.
+pub(crate) struct Located<const D: usize> {
+    pub places: Places,
+    pub frac: [Lanes; D],
+    /// Where a point was moved, or lies where a correction means nothing: not 0.
     pub moved: [u32; CHUNK],
 }
 
-impl AxisLanes {
+impl<const D: usize> Located<D> {
     pub fn new() -> Self {
-        AxisLanes { cell: [0; CHUNK], frac: [0.0; CHUNK], moved: [0; CHUNK] }
+        Located { places: Places::new(), frac: [[0.0; CHUNK]; D], moved: [0; CHUNK] }
     }
+
+    /// Locates the points `d` cells away from those of the chunk's cells, among the values of a box or a window.
+    #[inline(always)]
+    pub fn find(
+        &mut self,
+        layout: &Layout<D>,
+        rules: &[AxisRule; D],
+        chunk: Chunk<D>,
+        d: [&Lanes; D],
+        points: [Points; D],
+    ) {
+        let Located { places, frac, moved } = self;
+        let n = chunk.lanes;
+        let (places_of, moved) = (&mut places.open()[..n], &mut moved[..n]);
+        for a in 0..D {
+            let axis =
+                AxisLanes { d: &d[a][..n], places: &mut *places_of, frac: &mut frac[a][..n], moved: &mut *moved };
+            // No closures here: the compiler does not always inline them.
+            match (a == 0, rules[a].is_free(a, chunk, axis.d, points[a])) {
+                (true, true) => rules[a].locate_free::<D, true>(a, layout, chunk, points[a], axis),
+                (true, false) => rules[a].locate::<D, true>(a, layout, chunk, points[a], axis),
+                (false, true) => rules[a].locate_free::<D, false>(a, layout, chunk, points[a], axis),
+                (false, false) => rules[a].locate::<D, false>(a, layout, chunk, points[a], axis),
+            }
+        }
+        places.close(n);
+    }
+}
+
+/// What is found along one axis, from displacements in cells; places add up over the axes.
+struct AxisLanes<'a> {
+    d: &'a [Real],
+    places: &'a mut [u32],
+    frac: &'a mut [Real],
+    moved: &'a mut [u32],
 }
 
 /// How displacements along one axis are kept inside the box.
@@ -192,66 +246,117 @@ impl<const D: usize> Rules<D> {
 }
 
 impl AxisRule {
-    /// Finds cell and fraction of the points `d` cells away from those of the chunk's cells. On a bounded axis points are
-    /// moved to the nearest boundary face, or to the nearest cell outside ([`Rules::conserved`]).
+    /// Whether no point of the chunk meets an end or a turn of the axis: so it is for most, but for those along x.
     #[inline(always)]
-    pub fn locate<const D: usize>(&self, a: usize, chunk: Chunk<D>, d: &Lanes, points: Points, out: &mut AxisLanes) {
-        let n = chunk.lanes;
-        let (d, cell, frac, moved) = (&d[..n], &mut out.cell[..n], &mut out.frac[..n], &mut out.moved[..n]);
-        let shift = if points == Points::CenterToFace { 0.5 } else { 0.0 };
+    fn is_free<const D: usize>(&self, a: usize, chunk: Chunk<D>, d: &[Real], points: Points) -> bool {
+        // What rounds may not matter.
+        const SPARE: Real = 0.01;
+        let (first, end) = (chunk.first[a] as Real, (chunk.first[a] + chunk.extent(a)) as Real);
+        let room = min(first - self.ends[0], self.ends[1] - end - points.shift()) - SPARE;
+        if room < 0.0 {
+            return false;
+        }
+        // Without their signs, bits are ordered like numbers, and what is not a number comes last.
+        let mut most = 0;
+        for d in d {
+            let size = d.to_bits() & !(1 << 31);
+            most = if size > most { size } else { most };
+        }
+        Real::from_bits(most) <= room
+    }
+
+    /// [`AxisRule::locate`] where all points are free.
+    #[inline(always)]
+    fn locate_free<const D: usize, const FIRST: bool>(
+        &self,
+        a: usize,
+        layout: &Layout<D>,
+        chunk: Chunk<D>,
+        points: Points,
+        out: AxisLanes,
+    ) {
+        let (corner, stride) = (layout.corner() as i32, layout.stride()[a] as i32);
+        let (first, [bits, mask]) = (chunk.first[a], chunk.along(a));
+        let AxisLanes { d, places, frac, moved } = out;
+        let n = d.len();
+        let (places, frac, moved) = (&mut places[..n], &mut frac[..n], &mut moved[..n]);
+        let shift = points.shift();
+        for l in 0..n {
+            let d = d[l] + shift;
+            let (whole, int) = floor(d);
+            frac[l] = d - whole;
+            let i = first.wrapping_add((l as i32) >> bits & mask);
+            let place = i.wrapping_add(int).wrapping_mul(stride) as u32;
+            places[l] = place.wrapping_add(if FIRST { corner as u32 } else { places[l] });
+            if FIRST {
+                moved[l] = 0;
+            }
+        }
+    }
+
+    /// Finds places and fractions of points. On a bounded axis they are moved to the nearest boundary face, or to the nearest cell
+    /// outside ([`Rules::conserved`]).
+    #[inline(always)]
+    fn locate<const D: usize, const FIRST: bool>(
+        &self,
+        a: usize,
+        layout: &Layout<D>,
+        chunk: Chunk<D>,
+        points: Points,
+        out: AxisLanes,
+    ) {
+        let (corner, stride) = (layout.corner() as i32, layout.stride()[a] as i32);
+        let (first, [bits, mask]) = (chunk.first[a], chunk.along(a));
+        let AxisLanes { d, places, frac, moved } = out;
+        let n = d.len();
+        let (places, frac, moved) = (&mut places[..n], &mut frac[..n], &mut moved[..n]);
+        let shift = points.shift();
         // Lanes behind the end of the row repeat its last cell.
         let last = self.cells - 1;
-        let index = chunk.index(a);
-        let index = |l: usize| index(l).min(last);
 
         if self.periodic {
             for l in 0..n {
+                let i = first.wrapping_add((l as i32) >> bits & mask).min(last);
                 let d = d[l] + shift;
                 // Whole turns first, so that a small displacement keeps all its digits; then a guard against NaN.
                 let d = d - round(d * self.inv_n) * self.n;
                 let d = min(max(d, -self.n), self.n);
-                let whole = floor(d);
-                let i = index(l).wrapping_add(to_int(whole));
+                let (whole, int) = floor(d);
+                let i = i.wrapping_add(int);
                 let i = if i < 0 { i.wrapping_add(self.cells) } else { i };
-                cell[l] = if i >= self.cells { i.wrapping_sub(self.cells) } else { i };
+                let i = if i >= self.cells { i.wrapping_sub(self.cells) } else { i };
                 frac[l] = d - whole;
+                let place = i.wrapping_mul(stride) as u32;
+                places[l] = place.wrapping_add(if FIRST { corner as u32 } else { places[l] });
+                if FIRST {
+                    moved[l] = 0;
+                }
             }
         } else {
             // The boundary faces, in cells from value 0: they carry values on faces, and lie half a cell out for others.
             let centered = points == Points::CenterToCenter;
-            let [first, end] = self.ends;
+            let [begin, end] = self.ends;
             let (lo, hi) =
-                if centered { (first - 0.5 - self.beyond[0], end - 0.5 + self.beyond[1]) } else { (first, end) };
+                if centered { (begin - 0.5 - self.beyond[0], end - 0.5 + self.beyond[1]) } else { (begin, end) };
             let inside = if centered { self.inside } else { [i32::MIN, i32::MAX] };
             // What lies on the last value is found at the upper end of the last cell.
             let last_cell = end - 1.0;
             for l in 0..n {
-                let i = index(l);
+                let i = first.wrapping_add((l as i32) >> bits & mask).min(last);
                 let at = i as Real;
                 let free = d[l] + shift;
                 let d = min(max(free, lo - at), hi - at);
-                let whole = min(floor(d), last_cell - at);
-                cell[l] = i.wrapping_add(to_int(whole));
-                let free_inside = (d == free) & (cell[l] >= inside[0]) & (cell[l] <= inside[1]);
-                moved[l] = if free_inside { 0 } else { u32::MAX };
+                let whole = min(floor(d).0, last_cell - at);
+                let cell = i.wrapping_add(to_int(whole));
+                let free_inside = (d == free) & (cell >= inside[0]) & (cell <= inside[1]);
+                let hit = if free_inside { 0 } else { u32::MAX };
                 frac[l] = d - whole;
+                let place = cell.wrapping_mul(stride) as u32;
+                places[l] = place.wrapping_add(if FIRST { corner as u32 } else { places[l] });
+                moved[l] = if FIRST { hit } else { moved[l] | hit };
             }
         }
     }
-}
-
-/// Turns cells along each axis into places in memory.
-#[inline(always)]
-pub(crate) fn flatten<const D: usize>(layout: &Layout<D>, axis: [&AxisLanes; D], lanes: usize, places: &mut Places) {
-    let stride = layout.stride().map(|s| s as i32);
-    let corner = stride.iter().fold(SLACK as i32, |o, s| o + HALO as i32 * s);
-    places.set(lanes, |l| {
-        let mut at = corner.wrapping_add(axis[0].cell[l]);
-        for a in 1..D {
-            at = at.wrapping_add(axis[a].cell[l].wrapping_mul(stride[a]));
-        }
-        at as u32
-    });
 }
 
 impl<const D: usize> Field<D> {

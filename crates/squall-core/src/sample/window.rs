@@ -1,5 +1,7 @@
 //! Dense copies of a tile and what lies around it, so that a tile is sampled like a box.
 
+use std::ops::Range;
+
 use crate::threads::prelude::*;
 
 use super::{AxisRule, Corners, Rules};
@@ -8,11 +10,11 @@ use crate::field::{Field, VectorField};
 use crate::grid::Ends;
 use crate::layout::{HALO, Layout, Row, SLACK, tile_width};
 
-/// Copies of some fields around one tile, with the memory layout of a box.
+/// Copies of some fields around a tile, or some tiles in a row, with the memory layout of a box.
 pub(crate) struct Windows<const D: usize> {
-    tile: Option<usize>,
-    /// Cells around the tile, ghosts not counted.
-    pub margin: i32,
+    tiles: Range<usize>,
+    /// Cells around the tiles, ghosts not counted.
+    margin: usize,
     pub layout: Layout<D>,
     pub rules: [AxisRule; D],
     data: Vec<Vec<Real>>,
@@ -22,43 +24,76 @@ impl<const D: usize> Windows<D> {
     pub fn new() -> Self {
         let layout = Layout::dense([tile_width::<D>(); D]);
         let rules = Rules { ends: [Ends::FLAT; D], conserved: false }.of_box(layout.cells());
-        Windows { tile: None, margin: 0, layout, rules, data: Vec::new() }
+        Windows { tiles: 0..0, margin: 0, layout, rules, data: Vec::new() }
     }
 
-    /// Forgets the tile: the fields have changed.
+    /// Forgets the tiles: the fields have changed.
     pub fn leave(&mut self) {
-        self.tile = None;
+        self.tiles = 0..0;
     }
 
-    /// Makes the windows those around the tile of a row, if they are not yet: `margin` cells around it and ghosts. Points are
-    /// kept between the sides that bound the tile.
+    /// Makes the windows those around the band of the tile of a row, if they are not yet: `margins` says for each tile how many
+    /// cells around it are needed, ghosts not counted. Points are kept between the sides that bound the tiles.
     pub fn enter<'f>(
         &mut self,
         row: Row<'_, D>,
-        margin: u8,
+        margins: &[u8],
         rules: Rules<D>,
         fields: impl Iterator<Item = &'f Field<D>>,
     ) {
-        if row.tile() == self.tile {
-            return;
+        let tile = row.tile().expect("windows are for tiles");
+        if !self.tiles.contains(&tile) {
+            let band = row.band();
+            let margin = margins[band.clone()].iter().copied().max().unwrap_or(0);
+            self.go_to(row, band, margin.into(), rules, fields);
         }
-        self.tile = row.tile();
-        if margin as i32 != self.margin {
-            self.margin = margin as i32;
-            self.layout = Layout::dense([tile_width::<D>() + 2 * margin as usize; D]);
+    }
+
+    /// [`Windows::enter`] for the tile of the row alone, with nothing but ghosts around it.
+    pub fn enter_tile<'f>(&mut self, row: Row<'_, D>, rules: Rules<D>, fields: impl Iterator<Item = &'f Field<D>>) {
+        let tile = row.tile().expect("windows are for tiles");
+        if !self.tiles.contains(&tile) {
+            self.go_to(row, tile..tile + 1, 0, rules, fields);
         }
-        let (cells, width) = (self.layout.cells(), tile_width::<D>() as i32);
+    }
+
+    fn go_to<'f>(
+        &mut self,
+        row: Row<'_, D>,
+        tiles: Range<usize>,
+        margin: usize,
+        rules: Rules<D>,
+        fields: impl Iterator<Item = &'f Field<D>>,
+    ) {
+        if margin != self.margin || tiles.len() != self.tiles.len() {
+            let width = |a: usize| tile_width::<D>() * if a == 0 { tiles.len() } else { 1 };
+            self.margin = margin;
+            self.layout = Layout::dense(std::array::from_fn(|a| width(a) + 2 * margin));
+        }
+        self.tiles = tiles;
+        let cells = self.layout.cells();
         self.rules = std::array::from_fn(|a| {
-            let [below, above] = row.ghosts_beside(a);
-            rules.rule(a, cells[a], [below.then_some(self.margin), above.then_some(self.margin + width)])
+            let [below, above] = row.ghosts_beside(&self.tiles, a);
+            let faces = [margin as i32, (cells[a] - margin) as i32];
+            rules.rule(a, cells[a], [below.then_some(faces[0]), above.then_some(faces[1])])
         });
         for (i, field) in fields.enumerate() {
             if self.data.len() == i {
                 self.data.push(Vec::new());
             }
             self.data[i].resize(self.layout.storage(), 0.0);
-            copy_around(row, field, &self.layout, &mut self.data[i]);
+            copy_around(row, &self.tiles, field, &self.layout, &mut self.data[i]);
         }
+    }
+
+    /// Where the first cell of the tile of a row is in the windows; in a box, where there are none, nowhere.
+    #[inline(always)]
+    pub fn corner(&self, row: Row<'_, D>) -> [i32; D] {
+        let mut corner = [self.margin as i32; D];
+        if let Some(tile) = row.tile() {
+            corner[0] += ((tile - self.tiles.start) * tile_width::<D>()) as i32;
+        }
+        corner
     }
 
     /// The values of the `i`-th field.
@@ -67,15 +102,22 @@ impl<const D: usize> Windows<D> {
     }
 }
 
-/// Fills a whole window, ghosts included, from the tiles around a row's own.
-fn copy_around<const D: usize>(row: Row<'_, D>, field: &Field<D>, window: &Layout<D>, out: &mut [Real]) {
+/// Fills a whole window, ghosts included, from some tiles in a row and those around them.
+fn copy_around<const D: usize>(
+    row: Row<'_, D>,
+    tiles: &Range<usize>,
+    field: &Field<D>,
+    window: &Layout<D>,
+    out: &mut [Real],
+) {
     let width = tile_width::<D>();
-    let total = window.cells()[0] + 2 * HALO;
-    // The window begins `before` cells before the tile.
+    let [long, total] = [window.cells()[0] + 2 * HALO, window.cells()[D - 1] + 2 * HALO];
+    // The window begins `before` cells before the tiles.
     let before = (total - width) / 2;
-    let around = row.around().expect("windows are for tiles");
+    let around = |tile: usize| row.around_tile(tile).expect("windows are for tiles");
     // Copies of a length known to the compiler are a few instructions; others are calls.
     let copy: fn(&[Real], &mut [Real]) = match before {
+        2 => copy_exactly::<2>,
         3 => copy_exactly::<3>,
         4 => copy_exactly::<4>,
         5 => copy_exactly::<5>,
@@ -91,21 +133,22 @@ fn copy_around<const D: usize>(row: Row<'_, D>, field: &Field<D>, window: &Layou
             line += third * 3usize.pow(a as u32);
             to += i * window.stride()[a];
         }
-        let start = |slot: usize, x: usize| {
-            let mut local = from;
-            local[0] = x as isize;
-            field.layout().in_slot(around[line + slot], local)
+        let first = field.layout().in_slot(0, from);
+        let start = |tile: usize, third: usize| {
+            first + around(tile)[line + third] as usize * const { tile_width::<D>().pow(D as u32) }
         };
-        let (left, middle, right) = (start(0, width - before), start(1, 0), start(2, 0));
-        let (out_left, out) = out[to..to + total].split_at_mut(before);
-        let (out_middle, out_right) = out.split_at_mut(width);
-        copy(&field.data[left..left + before], out_left);
-        if D == 3 {
-            copy_exactly::<16>(&field.data[middle..middle + width], out_middle);
-        } else {
-            copy_exactly::<32>(&field.data[middle..middle + width], out_middle);
+        let (out_left, out) = out[to..to + long].split_at_mut(before);
+        let (out_middle, out_right) = out.split_at_mut(tiles.len() * width);
+        copy(&field.data[start(tiles.start, 0) + width - before..][..before], out_left);
+        for (tile, out) in tiles.clone().zip(out_middle.chunks_exact_mut(width)) {
+            let middle = start(tile, 1);
+            if D == 3 {
+                copy_exactly::<16>(&field.data[middle..middle + width], out);
+            } else {
+                copy_exactly::<32>(&field.data[middle..middle + width], out);
+            }
         }
-        copy(&field.data[right..right + before], out_right);
+        copy(&field.data[start(tiles.end - 1, 2)..][..before], out_right);
     }
 }
 

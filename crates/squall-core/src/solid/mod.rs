@@ -219,6 +219,11 @@ impl<const D: usize> Solids<D> {
         crate::ops::sum(&self.volume)
     }
 
+    /// Whether none of them ever moves.
+    pub fn are_still(&self) -> bool {
+        self.obstacles.iter().all(|o| !o.shape.moves())
+    }
+
     /// The largest velocity component of a solid in the grid, in metres per second: a bound for the time step like the
     /// fluid's own.
     pub fn max_speed(&self) -> f64 {

@@ -8,3 +8,4 @@ mod dense;
 mod diffusion;
 mod flows;
 mod surface;
+mod transforms;

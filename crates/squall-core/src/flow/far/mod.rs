@@ -225,14 +225,23 @@ impl<const D: usize> Flow<D> {
             before.copy_all(u);
             let before = &*before;
             u.par_rows(|row, u| {
-                if solids.is_some_and(|s| s.is_near(row)) {
+                let bits = bits[layout.row_number(row)];
+                if bits == 0 || solids.is_some_and(|s| s.is_near(row)) {
                     return;
                 }
-                each_bit(bits[layout.row_number(row)], |x| {
+                // Rows beside this one along the axis; along x the same one.
+                let rows = [-2, -1, 0, 1, 2].map(|by| before.row(if c == 0 { row } else { row.shifted(c, by) }));
+                each_bit(bits, |x| {
                     let at = |by: isize| {
+                        if c > 0 {
+                            return rows[(by + 2) as usize][x];
+                        }
+                        let x = x as isize + by;
+                        if (0..u.len() as isize).contains(&x) {
+                            return rows[2][x as usize];
+                        }
                         let mut index = row.index;
-                        index[0] += x as isize;
-                        index[c] += by;
+                        index[0] += x;
                         before.get_near(row, index)
                     };
                     u[x] -= (at(-2) + at(2) - 4.0 * (at(-1) + at(1)) + 6.0 * at(0)) / 16.0;
@@ -478,15 +487,9 @@ struct Ring<const D: usize> {
 impl<const D: usize> Ring<D> {
     fn of(layout: &Layout<D>, edge: &Edge<D>, width: usize) -> Self {
         let n = tile_width::<D>();
-        let cells = |row: Row<'_, D>| {
+        let all = (1u64 << n) - 1;
+        let find = |row: Row<'_, D>| {
             let Some(around) = row.around() else { return 0 };
-            if !row.exists() {
-                return (1 << n) - 1;
-            }
-            if row.tile().is_none() {
-                // Behind a side.
-                return 0;
-            }
             let mut bits = 0u64;
             for (k, _) in around.iter().enumerate().filter(|&(_, &slot)| slot == 0) {
                 let side = |a: usize| k / 3usize.pow(a as u32) % 3;
@@ -496,10 +499,17 @@ impl<const D: usize> Ring<D> {
                 };
                 if (1..D).all(within) {
                     let low = (1u64 << width) - 1;
-                    bits |= [low, (1 << n) - 1, low << (n - width)][side(0)];
+                    bits |= [low, all, low << (n - width)][side(0)];
                 }
             }
             bits
+        };
+        let found: Vec<u64> = (0..layout.rows()).map(|r| find(layout.row(r))).collect();
+        // All where no tile is, none behind a side.
+        let cells = |row: Row<'_, D>| match row.tile() {
+            Some(_) => found[layout.row_number(row)],
+            None if row.exists() => 0,
+            None => all,
         };
         let rows = || (0..layout.rows()).map(|r| layout.row(r));
         let below = |row: Row<'_, D>, c: usize| match c {
@@ -527,7 +537,7 @@ impl<const D: usize> Ring<D> {
             has(row) || has(row.shifted(0, n as isize)) || (1..D).any(|a| has(row.up(a)))
         };
         let touched = rows().map(touched).collect();
-        Ring { width, cells: rows().map(cells).collect(), faces, nodes, touched }
+        Ring { width, cells: found, faces, nodes, touched }
     }
 }
 

@@ -471,7 +471,7 @@ fn weight<T: Number>(w: T) -> T {
 
 impl Side {
     /// The weight of a face at this end.
-    fn weight<T: Number>(self, open: T) -> T {
+    pub fn weight<T: Number>(self, open: T) -> T {
         match self {
             Side::Wall => T::ZERO,
             Side::Joined => open,

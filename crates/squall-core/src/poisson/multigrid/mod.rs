@@ -12,6 +12,8 @@
 //! (Lottes 2023), which needs no extra work along boundaries; the interpolation gives the share of solid cells to the
 //! others; the coarsest level is solved directly. All of it is symmetric, which conjugate gradients need.
 //!
+//! Around thick objects that stay where they are, transforms of the empty box are the better preconditioner (`transforms.rs`).
+//!
 //! Rounding: sums are `f64`, all else is the number type of the fields. With `f32` the true residual cannot be brought
 //! below about `3e-7` times the cells along an axis, whatever the iteration believes; so it is computed anew at the end.
 
@@ -22,6 +24,7 @@ mod operator;
 mod rooms;
 mod shape;
 mod transfer;
+mod transforms;
 mod vectors;
 
 pub use number::Number;
@@ -30,7 +33,8 @@ use self::coarsest::Coarsest;
 use self::level::Level;
 use self::operator::zeros;
 use self::rooms::Rooms;
-use self::shape::{SMALL, Shape};
+use self::shape::{Around, SMALL, Shape};
+use self::transforms::{Precondition, Transforms};
 use super::pcg::{Fields, System, Work, clear, dot, pcg, squared};
 use super::{Domain, MAX_ITERATIONS, PoissonSolver, Unsuitable};
 use crate::Real;
@@ -50,13 +54,17 @@ const FACTORS: [f64; 3] = [0.526047542, 0.817981903, 2.655970555];
 /// two cells' distance everywhere, so that few are enough.
 const COARSEST_ROUNDS: usize = 4;
 
+/// Transforms are taken if so many iterations bring a residual down to this: a V-cycle would take one or two more.
+const TRIED: u32 = 3;
+const SMALL_ENOUGH: f64 = 0.01;
+
 /// Tables of places for interpolation, per cell of a short row.
 const TABLE_BYTES: usize = 8;
 
 /// A solver for fields of one layout.
 ///
 /// Set-up ([`Multigrid::set`]) costs about as much as two iterations, so it can follow obstacles that move in every step.
-/// Solving allocates nothing. Results do not depend on the number of threads, nor on the instruction set.
+/// Solving allocates nothing. Results do not depend on the number of threads, nor, without transforms, on the instruction set.
 pub struct Multigrid<const D: usize, T: Number = Real> {
     spacing: f64,
     levels: Vec<Level<D, T>>,
@@ -64,6 +72,9 @@ pub struct Multigrid<const D: usize, T: Number = Real> {
     rooms: Rooms,
     /// The vectors of the iteration. The finest level has no right side and no scratch of its own: it borrows these.
     work: Option<Work<D, 1, T>>,
+    /// Another preconditioner, and whether it is better than a V-cycle around the present solids.
+    transforms: Option<Box<dyn Precondition<D, T>>>,
+    by_transforms: bool,
     cancel: CancelToken,
 }
 
@@ -109,6 +120,8 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
             coarsest: Coarsest::default(),
             rooms: Rooms::default(),
             work,
+            transforms: None,
+            by_transforms: false,
             cancel: CancelToken::default(),
         };
         solver.set(Domain::default());
@@ -142,6 +155,22 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         self.rooms.find(&mut levels[0]);
         lend(&mut levels[0], r, t);
         self.set_coarsest();
+        self.by_transforms = false;
+    }
+
+    /// Tries the other preconditioner. What it finds depends on nothing but the open faces.
+    fn transforms_are_better(&mut self) -> bool {
+        let Level { operator, shape, .. } = &self.levels[0];
+        let (Some(transforms), Around::Sides(sides)) = (&mut self.transforms, shape.around) else { return false };
+        if !transforms.set(operator, sides) {
+            return false;
+        }
+        let new = || zeros(&operator.layout, At::Center);
+        let (Ok(mut rhs), Ok(mut q)) = (new(), new()) else { return false };
+        transforms.trial(&mut rhs);
+        self.by_transforms = true;
+        let tried = self.solve_from(&rhs, &mut q, 0.0, TRIED);
+        tried.residual < SMALL_ENOUGH
     }
 
     fn set_coarsest(&mut self) {
@@ -195,14 +224,8 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         max_iterations: u32,
         jacobi: bool,
     ) -> SolveReport {
-        assert!(rhs.layout() == self.layout() && x.layout() == self.layout(), "fields of the solver's layout");
-        let mut work = self.work.take().expect("given back after each solve");
-        let mut equation = Equation { solver: self, rhs, scale: T::of(scale), imbalance: 0.0, jacobi };
-        let mut report = pcg(&mut equation, std::array::from_mut(x), &mut work, tolerance, max_iterations);
-        report.imbalance = equation.imbalance;
-        self.work = Some(work);
-        self.rooms.remove_means(x);
-        report
+        let equation = Equation { solver: self, rhs, scale: T::of(scale), imbalance: 0.0, jacobi, from_zero: false };
+        equation.solve(x, tolerance, max_iterations)
     }
 
     /// Zeros where no unknown is.
@@ -231,7 +254,7 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
     pub fn v_cycle(&mut self, rhs: &Field<D, T>, q: &mut Field<D, T>) {
         let mut work = self.work.take().expect("not solving");
         let scale = T::of(-self.spacing * self.spacing);
-        let mut equation = Equation { solver: self, rhs, scale, imbalance: 0.0, jacobi: false };
+        let mut equation = Equation { solver: self, rhs, scale, imbalance: 0.0, jacobi: false, from_zero: true };
         equation.start(&mut work.r[0]);
         equation.precondition(&mut work.r, &mut work.t);
         let z = &work.t[0];
@@ -260,13 +283,34 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
             }
         };
         let (first, last) = (&self.levels[0], self.levels.last().expect("at least one level"));
+        if self.by_transforms {
+            return format!("conjugate gradients with transforms of {} cells", of(first));
+        }
         format!("conjugate gradients with multigrid: {} levels, {} to {} cells", self.levels.len(), of(first), of(last))
+    }
+}
+
+impl<const D: usize> Multigrid<D> {
+    /// Takes the transforms of the empty box for a preconditioner, where they are better ([`PoissonSolver::stay`]): around thick objects,
+    /// if the numbers of cells have small factors.
+    pub fn with_transforms(mut self, ends: [Ends; D]) -> Self {
+        let Level { operator, shape, .. } = &self.levels[0];
+        let transforms = Transforms::new(&shape.layout, ends, operator.isa);
+        self.transforms = transforms.map(|t| Box::new(t) as Box<dyn Precondition<D, Real>>);
+        self
     }
 }
 
 impl<const D: usize> PoissonSolver<D> for Multigrid<D> {
     fn set_cancel(&mut self, token: &CancelToken) {
         self.cancel = token.clone();
+    }
+
+    fn solve(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, tolerance: f64) -> SolveReport {
+        clear(q);
+        let scale = (-self.spacing * self.spacing) as Real;
+        let equation = Equation { solver: self, rhs, scale, imbalance: 0.0, jacobi: false, from_zero: true };
+        equation.solve(q, tolerance, MAX_ITERATIONS)
     }
 
     fn improve(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, tolerance: f64) -> SolveReport {
@@ -276,6 +320,10 @@ impl<const D: usize> PoissonSolver<D> for Multigrid<D> {
     fn set(&mut self, domain: Domain<'_, D>) -> Result<(), Unsuitable> {
         Multigrid::set(self, domain);
         Ok(())
+    }
+
+    fn stay(&mut self) {
+        self.by_transforms = self.transforms_are_better();
     }
 
     fn describe(&self) -> String {
@@ -298,9 +346,22 @@ struct Equation<'a, const D: usize, T: Number> {
     imbalance: f64,
     /// Whether the diagonal is preconditioner enough.
     jacobi: bool,
+    /// Whether all unknowns are zero, before the first iteration.
+    from_zero: bool,
 }
 
 impl<const D: usize, T: Number> Equation<'_, D, T> {
+    fn solve(mut self, x: &mut Field<D, T>, tolerance: f64, max_iterations: u32) -> SolveReport {
+        let layout = self.solver.layout();
+        assert!(self.rhs.layout() == layout && x.layout() == layout, "fields of the solver's layout");
+        let mut work = self.solver.work.take().expect("given back after each solve");
+        let mut report = pcg(&mut self, std::array::from_mut(x), &mut work, tolerance, max_iterations);
+        report.imbalance = self.imbalance;
+        self.solver.work = Some(work);
+        self.solver.rooms.remove_means(x);
+        report
+    }
+
     /// Writes the right side; returns its sum of squares.
     fn start(&mut self, b: &mut Field<D, T>) -> f64 {
         let (scale, rhs, operator) = (self.scale, self.rhs, &self.solver.levels[0].operator);
@@ -331,6 +392,10 @@ impl<const D: usize, T: Number> System<D, 1, T> for Equation<'_, D, T> {
         [r]: &mut Fields<D, 1, T>,
         [spare]: &mut Fields<D, 1, T>,
     ) -> (f64, f64) {
+        if std::mem::take(&mut self.from_zero) {
+            let size = self.start(r);
+            return (size, size);
+        }
         let size = self.start(spare);
         let Level { operator, x: copy, .. } = &mut self.solver.levels[0];
         // The ghosts of `x` are not ours to write.
@@ -343,9 +408,12 @@ impl<const D: usize, T: Number> System<D, 1, T> for Equation<'_, D, T> {
     }
 
     fn precondition(&mut self, [r]: &mut Fields<D, 1, T>, [z]: &mut Fields<D, 1, T>) -> f64 {
-        let Multigrid { levels, coarsest, .. } = &mut *self.solver;
+        let Multigrid { levels, coarsest, transforms, by_transforms, .. } = &mut *self.solver;
         if self.jacobi {
             return levels[0].operator.divide(r, z);
+        }
+        if let (Some(transforms), true) = (transforms, *by_transforms) {
+            return transforms.apply(r, z);
         }
         lend(&mut levels[0], r, z);
         let rz = v_cycle(levels, coarsest);

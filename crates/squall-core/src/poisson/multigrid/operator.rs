@@ -225,13 +225,16 @@ struct RowKernel<'a, const D: usize, T, J> {
 }
 
 impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
-    /// The cells of the row, as if what lies beside them in memory were their neighbours along x.
+    /// The cells of the row.
     #[inline(always)]
     fn cells<const L: usize>(&self, out: &mut [T]) {
         let n = self.n;
         let (begin, end) = (self.plain.begin as usize, self.plain.end as usize);
-        let Beside { here, below, above, .. } = self.row;
-        let x = Values::new(self.x, here, below, above, n);
+        let Beside { here, below, above, ends, .. } = self.row;
+        let mut x = Values::new(self.x, here, below, above, n);
+        if self.tiles {
+            x.ends = Some(ends.map(|at| self.x[at]));
+        }
         let constant = [self.operator.plain_inverse; L];
         let shift = self.operator.shift;
         // As many cells as are handled at once, at least.
@@ -254,47 +257,37 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
             low[a] = &open[a].data[here..here + n];
             high[a] = &open[a].data[above[a]..above[a] + n];
         }
+        let behind = self.tiles.then(|| open[0].data[ends[1]]);
         while i < last {
             if begin <= i && i + L <= end {
                 store(out, i, self.job.cells(here, i, x.plain::<L>(shift, i), constant));
             } else {
-                store(out, i, self.job.cells(here, i, x.weighted::<L>(shift, &low, &high, i), load(inverse, i)));
+                store(
+                    out,
+                    i,
+                    self.job.cells(here, i, x.weighted::<L>(shift, &low, &high, behind, i), load(inverse, i)),
+                );
             }
             i = next::<L>(i, last);
         }
     }
 
-    /// The first or the last cell, if it is not like the others: its neighbour lies elsewhere, or its outer face has
-    /// another weight.
+    /// The first or the last cell of a row of a box, if it is plain but for its outer face.
     #[inline(always)]
     fn end_cell(&self, side: usize, i: usize, out: &mut [T]) {
-        let Beside { here, below, above, ends, .. } = self.row;
-        let Operator { open, inverse, ends: row_ends, .. } = self.operator;
+        let Beside { here, below, above, .. } = self.row;
+        let end = self.operator.ends[side];
         let plain = self.plain.begin as usize <= i && i < self.plain.end as usize;
-        let end = row_ends[side];
-        let ordinary = !self.tiles && (!plain || end.extra == T::ZERO);
         let unused = i < self.used.begin as usize || i >= self.used.end as usize;
-        if ordinary || unused {
+        if !plain || end.extra == T::ZERO || unused {
             return;
         }
         let x = self.x[here + i];
-        let (extra, inverse) = if plain { (end.extra, end.inverse) } else { (T::ZERO, inverse.data[here + i]) };
-        let mut sum = self.operator.shift * x + extra * x;
+        let mut sum = self.operator.shift * x + end.extra * x;
         for a in 0..D {
-            let (mut down, mut up) = (below[a] + i, above[a] + i);
-            if a == 0 && side == 0 {
-                down = ends[0];
-            } else if a == 0 {
-                up = ends[1];
-            }
-            let (d, u) = (x - self.x[down], x - self.x[up]);
-            if plain {
-                sum += d + u;
-            } else {
-                sum += open[a].data[here + i] * d + open[a].data[up] * u;
-            }
+            sum += (x - self.x[below[a] + i]) + (x - self.x[above[a] + i]);
         }
-        store(out, i, self.job.cells(here, i, [sum], [inverse]));
+        store(out, i, self.job.cells(here, i, [sum], [end.inverse]));
     }
 }
 
@@ -309,18 +302,35 @@ struct Values<'a, const D: usize, T> {
     here: &'a [T],
     below: [&'a [T]; D],
     above: [&'a [T]; D],
+    /// What lies before and behind the row, if not beside it in memory.
+    ends: Option<[T; 2]>,
 }
 
 impl<'a, const D: usize, T: Number> Values<'a, D, T> {
     #[inline(always)]
     fn new(values: &'a [T], here: usize, below: [usize; D], above: [usize; D], n: usize) -> Self {
         let here = &values[here..here + n];
-        let mut beside = Values { here, below: [here; D], above: [here; D] };
+        let mut beside = Values { here, below: [here; D], above: [here; D], ends: None };
         for a in 0..D {
             beside.below[a] = &values[below[a]..below[a] + n];
             beside.above[a] = &values[above[a]..above[a] + n];
         }
         beside
+    }
+
+    /// The cells below and above those from `i` on, along an axis.
+    #[inline(always)]
+    fn beside<const L: usize>(&self, a: usize, i: usize) -> ([T; L], [T; L]) {
+        let (mut down, mut up) = (load::<L, T>(self.below[a], i), load::<L, T>(self.above[a], i));
+        if let (0, Some([before, behind])) = (a, self.ends) {
+            if i == 0 {
+                down[0] = before;
+            }
+            if i + L == self.here.len() {
+                up[L - 1] = behind;
+            }
+        }
+        (down, up)
     }
 
     /// `S` of the cells from `i` on, all of whose faces are open.
@@ -329,7 +339,7 @@ impl<'a, const D: usize, T: Number> Values<'a, D, T> {
         let x = load::<L, T>(self.here, i);
         let mut sum = x.map(|x| shift * x);
         for a in 0..D {
-            let (down, up) = (load::<L, T>(self.below[a], i), load::<L, T>(self.above[a], i));
+            let (down, up) = self.beside::<L>(a, i);
             for l in 0..L {
                 sum[l] += (x[l] - down[l]) + (x[l] - up[l]);
             }
@@ -337,14 +347,24 @@ impl<'a, const D: usize, T: Number> Values<'a, D, T> {
         sum
     }
 
-    /// `S` of the cells from `i` on.
+    /// `S` of the cells from `i` on. `behind` is the weight of the last face along x, if it does not lie behind the others.
     #[inline(always)]
-    fn weighted<const L: usize>(&self, shift: T, low: &[&[T]; D], high: &[&[T]; D], i: usize) -> [T; L] {
+    fn weighted<const L: usize>(
+        &self,
+        shift: T,
+        low: &[&[T]; D],
+        high: &[&[T]; D],
+        behind: Option<T>,
+        i: usize,
+    ) -> [T; L] {
         let x = load::<L, T>(self.here, i);
         let mut sum = x.map(|x| shift * x);
         for a in 0..D {
-            let (down, up) = (load::<L, T>(self.below[a], i), load::<L, T>(self.above[a], i));
-            let (low, high) = (load::<L, T>(low[a], i), load::<L, T>(high[a], i));
+            let (down, up) = self.beside::<L>(a, i);
+            let (low, mut high) = (load::<L, T>(low[a], i), load::<L, T>(high[a], i));
+            if let (0, Some(behind), true) = (a, behind, i + L == self.here.len()) {
+                high[L - 1] = behind;
+            }
             for l in 0..L {
                 sum[l] += low[l] * (x[l] - down[l]) + high[l] * (x[l] - up[l]);
             }
