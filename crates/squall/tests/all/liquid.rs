@@ -226,8 +226,7 @@ frames = 4
 width = 48
 movie = "none"
 mesh = ["ply", "obj", "glb", "usda"]
-particles = true
-particle_arrays = true
+particles = ["npy", "ply", "vdb"]
 [render]
 quality = "preview"
 "##;
@@ -253,6 +252,8 @@ fn inks_are_in_particles_meshes_volumes_and_pictures() {
     assert!(values(2).all(|v| (19.0..51.0).contains(&v)) && values(2).any(|v| (25.0..36.0).contains(&v)));
     let (shape, blue) = squall_io::read_npy(out.join("particles_blue_0004.npy")).unwrap();
     assert!(shape == [particles.len()] && values(1).eq(blue), "the same numbers as an array");
+    let points = squall_io::read_vdb_info(out.join("points_0004.vdb")).unwrap();
+    assert_eq!((&*points.grids[0].name, &*points.grids[0].kind), ("points", "ptdataidx32"));
     let mesh = read_surface_ply(out.join("surface_0004.ply")).unwrap();
     let names: Vec<&str> = mesh.attributes.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["red_2", "blue_2", "warmth"], "red and blue are the colour");
