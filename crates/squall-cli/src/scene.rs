@@ -213,7 +213,7 @@ fn find(scene: &str) -> Result<Found, Failure> {
         (_, Some(near)) => format!("did you mean `{near}`? `squall scenes` lists the gallery"),
         _ => "`squall scenes` lists the gallery; `squall new NAME` writes a scene of your own".to_owned(),
     };
-    let text = format!("there is no scene file and no gallery scene called {scene:?}");
+    let text = format!("there is no scene file, no gallery scene and no folder of a run called {scene:?}");
     Err(Failure::new(Code::Input, text, Some(help)))
 }
 

@@ -57,5 +57,6 @@ pub use output::{IoError, OutputFile, sweep_temporaries, sync_files, sync_folder
 pub use records::{Damage, Stamp};
 pub use scene_hash::SceneHash;
 pub use vdb::{
-    VdbClass, VdbCompression, VdbGrid, VdbOptions, VdbPrecision, VdbValues, read_vdb, read_vdb_info, write_vdb,
+    VdbClass, VdbCompression, VdbGrid, VdbOptions, VdbPoints, VdbPrecision, VdbValues, read_vdb, read_vdb_info,
+    write_vdb, write_vdb_points,
 };

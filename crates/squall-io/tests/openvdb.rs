@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::json;
-use squall_core::Volume;
 use squall_core::volume::BLOCK_CELLS;
+use squall_core::{Particles, Volume};
 use squall_io::vdb::{MetaValue, Metadata, VdbLoaded};
 use squall_io::{
-    VdbClass, VdbCompression, VdbGrid, VdbOptions, VdbPrecision, VdbValues, read_vdb, read_vdb_info, write_vdb,
+    UpAxis, VdbClass, VdbCompression, VdbGrid, VdbOptions, VdbPoints, VdbPrecision, VdbValues, read_vdb, read_vdb_info,
+    write_vdb, write_vdb_points,
 };
 
 fn script(python: &str) -> Command {
@@ -31,6 +32,15 @@ fn python() -> Option<&'static str> {
         eprintln!("skipped: no Python here can import pyopenvdb (Debian: apt install python3-openvdb)");
     }
     found
+}
+
+/// OpenVDB's own tool.
+fn has_vdb_tool() -> bool {
+    let is_there = Command::new("vdb_tool").arg("-version").output().is_ok();
+    if !is_there {
+        eprintln!("skipped: no vdb_tool here (Debian: apt install libopenvdb-tools)");
+    }
+    is_there
 }
 
 fn run(command: &mut Command) {
@@ -223,8 +233,7 @@ fn what_openvdb_writes_is_read() {
 #[test]
 fn what_openvdb_zips_is_read() {
     let Some(python) = python() else { return };
-    if Command::new("vdb_tool").arg("-version").output().is_err() {
-        eprintln!("skipped: no vdb_tool here (Debian: apt install libopenvdb-tools)");
+    if !has_vdb_tool() {
         return;
     }
     let folder = Folder::new("zipped");
@@ -243,4 +252,47 @@ fn what_openvdb_zips_is_read() {
     }
     let info = read_vdb_info(folder.0.join("zip.vdb")).unwrap();
     assert!(info.grids.iter().any(|grid| grid.kind == "vec3s" && grid.compression == "zip + active values"));
+}
+
+#[test]
+fn openvdb_finds_every_particle_where_it_is() {
+    if !has_vdb_tool() {
+        return;
+    }
+    let folder = Folder::new("points");
+    let (vdb, ply) = (folder.0.join("points.vdb"), folder.0.join("points.ply"));
+    // Crowds and single ones, on both sides of zero, on borders of cells, far away. All are sums of powers of two, so nothing is rounded.
+    let noise = |i: usize, a: usize| ((i * 3 + a) as u32).wrapping_mul(2_654_435_761) >> 8;
+    let place = |i: usize, a: usize| match i {
+        0 => 0.0,
+        1 => [-300.0, 77.25, 0.125][a],
+        _ => (noise(i, a) >> 12) as f32 / 4096.0 * [2.0, 1.0, 4.0][a] - 0.5,
+    };
+    let count = 5000;
+    for up in [UpAxis::Y, UpAxis::Z] {
+        for axes in [2, 3] {
+            let lists: Vec<Vec<f32>> = (0..axes).map(|a| (0..count).map(|i| place(i, a)).collect()).collect();
+            let particles = Particles {
+                ids: (0..count as u64).collect(),
+                positions: lists.clone(),
+                velocities: lists,
+                attributes: vec![("warm ink".into(), vec![0.5; count])],
+            };
+            let points = VdbPoints { name: "points", origin: [0.125, -1.0, 0.0], spacing: 0.0625, radius: 0.02, up };
+            write_vdb_points(&vdb, &particles, &points, &Metadata::new()).unwrap();
+            run(Command::new("vdb_tool").args(["-quiet", "-read"]).arg(&vdb).args(["-vdb2points", "-write"]).arg(&ply));
+            let bytes = std::fs::read(&ply).unwrap();
+            let body = bytes.windows(11).position(|w| w == b"end_header\n").unwrap() + 11;
+            let floats: Vec<f32> = bytes[body..].as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+            let mut found = floats.as_chunks::<3>().0.to_vec();
+            let mut expected: Vec<[f32; 3]> = (0..count)
+                .map(|i| [place(i, 0), place(i, 1), if axes == 3 { place(i, 2) } else { 0.0 }])
+                .map(|[x, y, z]| if up == UpAxis::Z { [x, 0.0 - z, y] } else { [x, y, z] })
+                .collect();
+            let order = |a: &[f32; 3], b: &[f32; 3]| a.partial_cmp(b).unwrap();
+            found.sort_by(order);
+            expected.sort_by(order);
+            assert!(found == expected, "{up:?}, {axes} axes");
+        }
+    }
 }

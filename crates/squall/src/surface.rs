@@ -78,7 +78,7 @@ fn touching<const D: usize>(
     if !solids.is_empty() {
         solids.iter_mut().for_each(|shape| shape.prepare(time));
         let nearest = |x: [f64; D]| solids.iter().map(|s| s.distance(x, time)).fold(f64::INFINITY, f64::min);
-        touch_solids(&mut volume, room.cell, nearest);
+        touch_solids(&mut volume, &room, nearest);
     }
     volume
 }
@@ -112,6 +112,32 @@ impl Surface {
     /// A surface of which only the distance is known.
     pub fn from_volume(distance: Volume) -> Self {
         Surface { particles: Particles::default(), distance: Distance::Full(distance) }
+    }
+
+    /// The same with what the cells of the grid beside it hold: how they move, and whatever is carried, by name.
+    pub fn from_volumes(distance: Volume, velocity: &[Volume; 3], carried: &[(String, &Volume)]) -> Self {
+        let Volume { origin, spacing, .. } = velocity[0];
+        let refine = ((spacing / distance.spacing).round() as i32).max(1);
+        let mut cells: Vec<[i32; 3]> = Vec::new();
+        for (b, block) in distance.blocks.iter().enumerate() {
+            for (i, _) in distance.block(b).iter().enumerate().filter(|(_, v)| v.abs() < distance.background) {
+                let within = [i % BLOCK, i / BLOCK % BLOCK, i / (BLOCK * BLOCK)];
+                let fine: [i32; 3] = std::array::from_fn(|a| block[a] * BLOCK as i32 + within[a] as i32);
+                // One of them is in the middle of a cell of the grid.
+                if fine.iter().all(|x| x.rem_euclid(refine) == refine / 2) {
+                    cells.push(fine.map(|x| x.div_euclid(refine)));
+                }
+            }
+        }
+        let of = |volume: &Volume| cells.iter().map(|&cell| volume.get(cell)).collect();
+        let place = |a: usize| cells.iter().map(|c| (origin[a] + (f64::from(c[a]) + 0.5) * spacing) as f32).collect();
+        let particles = Particles {
+            ids: (0..cells.len() as u64).collect(),
+            positions: (0..3).map(place).collect(),
+            velocities: velocity.iter().map(of).collect(),
+            attributes: carried.iter().map(|(name, volume)| (name.clone(), of(volume))).collect(),
+        };
+        Surface { particles, distance: Distance::Full(distance) }
     }
 
     /// The distance in metres, negative inside; `None` in 2D.
@@ -219,8 +245,15 @@ fn room<const D: usize>(setup: &Setup) -> Room<D> {
         let wall = |side: &Side, x: f64| matches!(side, Side::Slip | Side::NoSlip(_)).then_some(x);
         match &grid.axes[a] {
             Axis::Bounded { lo, hi } => [wall(lo, grid.origin[a]), wall(hi, grid.origin[a] + grid.size[a])],
-            Axis::Periodic | Axis::Unbounded => [None; 2],
+            // The ends are no walls, but what is shown of it begins and ends there.
+            Axis::Periodic => [0.0, grid.size[a]].map(|x| Some(grid.origin[a] + x)),
+            Axis::Unbounded => [None; 2],
         }
     });
-    Room { origin: std::array::from_fn(|a| grid.origin[a]), cell: grid.spacing()[0], walls }
+    Room {
+        origin: std::array::from_fn(|a| grid.origin[a]),
+        cell: grid.spacing()[0],
+        walls,
+        periodic: std::array::from_fn(|a| matches!(grid.axes[a], Axis::Periodic)),
+    }
 }

@@ -12,7 +12,7 @@ use crate::scene::SceneArgs;
 /// Mesh the liquid of a finished run, without simulating
 ///
 /// From its particles (output.particles = true) at any resolution, with velocities; without particles, in 3D, from its volumes at their
-/// resolution.
+/// resolution, with velocities if they hold them.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]

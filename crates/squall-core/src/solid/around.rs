@@ -30,8 +30,8 @@ pub fn divergence_around<const D: usize>(
     // A u + (1 - A) u_s, written so that it is exactly u if A = 1 or u = u_s.
     let flow = |u: Real, open: Real, solid: Real| u + (1.0 - open) * (solid - u);
     div.par_rows(|row, div| {
-        let mut pads = [Pad::default(); 4];
-        let [pad, open_pad, solid_pad, left_pad] = &mut pads;
+        let mut pads = [Pad::default(); 3];
+        let [pad, open_pad, solid_pad] = &mut pads;
         let here: [_; D] = each(|a| u[a].row(row));
         let next = above(u, row, pad);
         for x in 0..div.len() {
@@ -45,20 +45,16 @@ pub fn divergence_around<const D: usize>(
         let Some(distance) = solids.distances_near(row) else { return };
         let (open_here, open_next): ([_; D], _) = (each(|a| open[a].row(row)), above(open, row, open_pad));
         let (solid_here, solid_next): ([_; D], _) = (each(|a| velocity[a].row(row)), above(velocity, row, solid_pad));
-        let left =
-            solids.leaving.as_ref().map(|l| -> ([_; D], _) { (each(|a| l[a].row(row)), above(l, row, left_pad)) });
+        let leaving = solids.leaving.as_ref().map(|leaving| leaving.row(row));
         for x in (0..div.len()).filter(|&x| distance[x] < reach) {
             let (mut sum, mut total) = (0.0, 0.0);
             for a in 0..D {
                 total += open_here[a][x] + open_next[a][x];
-                let mut out = flow(next[a][x], open_next[a][x], solid_next[a][x]);
-                let mut into = flow(here[a][x], open_here[a][x], solid_here[a][x]);
-                if let Some((left_here, left_next)) = &left {
-                    out += (1.0 - open_next[a][x]) * left_next[a][x];
-                    into += (1.0 - open_here[a][x]) * left_here[a][x];
-                }
+                let out = flow(next[a][x], open_next[a][x], solid_next[a][x]);
+                let into = flow(here[a][x], open_here[a][x], solid_here[a][x]);
                 sum += (out - into) * inv_h[a];
             }
+            sum += leaving.map_or(0.0, |leaving| leaving[x]);
             div[x] = if total > 0.0 { sum } else { 0.0 };
         }
     });

@@ -118,8 +118,8 @@ pub struct Solids<const D: usize> {
     volume: Field<D>,
     open: VectorField<D>,
     velocity: VectorField<D>,
-    /// What is added to that where surfaces let go of a liquid.
-    pub(crate) leaving: Option<VectorField<D>>,
+    /// What flows out of each cell, per volume and second, because its surface lets go of a liquid.
+    pub(crate) leaving: Option<Field<D>>,
     /// Rows with a cell within [`BAND`] of a surface, or inside.
     near_rows: Vec<bool>,
     /// What is inside but visible from outside, by rows.
@@ -304,7 +304,7 @@ impl<const D: usize> Solids<D> {
         self.volume.move_to(layout, 1.0)?;
         self.open.iter_mut().try_for_each(|open| open.move_to(layout, 1.0))?;
         self.velocity.iter_mut().try_for_each(|u| u.move_to(layout, 0.0))?;
-        self.leaving.iter_mut().flatten().try_for_each(|u| u.move_to(layout, 0.0))?;
+        self.leaving.iter_mut().try_for_each(|rate| rate.move_to(layout, 0.0))?;
         let rows = layout.rows_per_part();
         let place = |t: usize| before.find(after.coords()[t]).map(|t| t * rows);
         let places = || (0..after.coords().len()).flat_map(|t| (0..rows).map(move |r| (t, r)));

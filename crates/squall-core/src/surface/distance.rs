@@ -11,7 +11,8 @@
 //! should, and a single particle is a ball of about its own volume (0.25 R). Between two surfaces that come close `m` vanishes as it
 //! does inside, but the spread `v` is larger than in the liquid: there `e` keeps them apart.
 //!
-//! Particles are mirrored at walls and the liquid is cut off there: it ends in flat faces.
+//! Particles are mirrored at walls and the liquid is cut off there: it ends in flat faces. Where the room repeats itself, they are repeated instead:
+//! what is cut off at one end goes on at the other.
 
 use super::bins::Bins;
 use crate::sample::{Isa, Kernel};
@@ -31,6 +32,8 @@ pub struct Room<const D: usize> {
     pub cell: f64,
     /// Walls across each axis, below and above, in metres.
     pub walls: [[Option<f64>; 2]; D],
+    /// Axes along which the room repeats itself: both walls, which must be there, are one, and no wall.
+    pub periodic: [bool; D],
 }
 
 /// How fine a surface is.
@@ -76,19 +79,22 @@ pub fn distances<const D: usize>(places: &[[f32; D]], room: &Room<D>, fineness: 
     volume
 }
 
-/// Places in cells of the grid, and those near a wall behind it again.
+/// Places in cells of the grid, and those near a wall behind it again: mirrored, or those from the other end.
 fn mirrored<const D: usize>(places: &[[f32; D]], room: &Room<D>) -> Vec<[f64; D]> {
     let per_cell = 1.0 / room.cell;
     let mut all: Vec<[f64; D]> =
         places.iter().map(|p| std::array::from_fn(|a| (f64::from(p[a]) - room.origin[a]) * per_cell)).collect();
     for a in 0..D {
-        for (wall, side) in room.walls[a].into_iter().zip([1.0, -1.0]) {
-            let Some(wall) = wall.map(|x| (x - room.origin[a]) * per_cell) else { continue };
-            for i in 0..all.len() {
+        let walls = room.walls[a].map(|wall| wall.map(|x| (x - room.origin[a]) * per_cell));
+        let count = all.len();
+        for (n, side) in [1.0, -1.0].into_iter().enumerate() {
+            let Some(wall) = walls[n] else { continue };
+            let behind = if room.periodic[a] { walls[1 - n] } else { None };
+            for i in 0..count {
                 let away = side * (all[i][a] - wall);
                 if (0.0..REACH).contains(&away) {
                     let mut image = all[i];
-                    image[a] = wall - side * away;
+                    image[a] = behind.map_or(wall - side * away, |other| other + side * away);
                     all.push(image);
                 }
             }
@@ -380,9 +386,9 @@ const TOUCHES: f64 = 0.7;
 const INTO: f64 = 0.3;
 
 /// Lets the liquid touch solids: particles keep off them, and kernels do not see what lies behind. `solid` is the distance to the solids in
-/// metres, negative inside, and `cell` the side of the cells of the grid.
-pub fn touch_solids<const D: usize>(volume: &mut Volume<D>, cell: f64, solid: impl Fn([f64; D]) -> f64 + Sync) {
-    let (spacing, origin, background) = (volume.spacing, volume.origin, volume.background);
+/// metres, negative inside. Walls end it as before.
+pub fn touch_solids<const D: usize>(volume: &mut Volume<D>, room: &Room<D>, solid: impl Fn([f64; D]) -> f64 + Sync) {
+    let (spacing, origin, background, cell) = (volume.spacing, volume.origin, volume.background, room.cell);
     let (blocks, side) = (&volume.blocks, BLOCK as f64);
     volume.values.par_chunks_mut(Volume::<D>::CELLS).enumerate().for_each(|(b, values)| {
         let first: [f64; D] = std::array::from_fn(|a| origin[a] + f64::from(blocks[b][a]) * side * spacing);
@@ -400,4 +406,5 @@ pub fn touch_solids<const D: usize>(volume: &mut Volume<D>, cell: f64, solid: im
             *value = (*value - nearer).max(inside).clamp(-background, background);
         }
     });
+    cut_off(volume, room);
 }

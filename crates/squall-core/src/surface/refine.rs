@@ -15,25 +15,31 @@ pub fn refined<const D: usize>(values: &[f32], cells: [usize; D], room: &Room<D>
     for a in 1..D {
         stride[a] = stride[a - 1] * cells[a - 1];
     }
-    // The value at a fine cell: beyond walls as beside them, nothing beyond other ends.
+    // The value at a fine cell: beyond walls as beside them, where the grid repeats itself as at the other end, nothing beyond other ends.
     let value = |fine: [i32; D]| {
-        let (mut low, mut way) = ([0; D], [0.0; D]);
+        let (mut low, mut high, mut way) = ([0; D], [0; D], [0.0; D]);
         for a in 0..D {
             let x = (f64::from(fine[a]) + 0.5) / refine as f64;
+            if room.periodic[a] {
+                let x = (x - 0.5).rem_euclid(cells[a] as f64);
+                low[a] = (x as usize).min(cells[a] - 1);
+                (high[a], way[a]) = ((low[a] + 1) % cells[a], (x - low[a] as f64) as f32);
+                continue;
+            }
             let beyond = [x < 0.0, x > cells[a] as f64];
             if (0..2).any(|side| beyond[side] && room.walls[a][side].is_none()) {
                 return background;
             }
             let x = (x - 0.5).clamp(0.0, (cells[a] - 1) as f64);
             low[a] = (x as usize).min(cells[a].saturating_sub(2));
-            way[a] = (x - low[a] as f64) as f32;
+            (high[a], way[a]) = ((low[a] + 1).min(cells[a] - 1), (x - low[a] as f64) as f32);
         }
         let mut sum = 0.0;
         for corner in 0..1usize << D {
             let (mut at, mut weight) = (0, 1.0);
             for a in 0..D {
                 let up = corner >> a & 1;
-                at += (low[a] + up).min(cells[a] - 1) * stride[a];
+                at += [low[a], high[a]][up] * stride[a];
                 weight *= if up == 1 { way[a] } else { 1.0 - way[a] };
             }
             sum += weight * values[at];

@@ -3,7 +3,8 @@
 use super::{GRAVITY, mean, positions, run, tank, weightless};
 use squall_core::Shape;
 use squall_core::model::Liquid;
-use squall_core::shape::{Cuboid, MeshShape, Motion, Moving, Sphere, TriangleMesh};
+use squall_core::model::liquid::Blob;
+use squall_core::shape::{Cuboid, Cylinder, Difference, MeshShape, Motion, Moving, Sphere, TriangleMesh};
 use squall_core::solid::{Boundary, Obstacle};
 
 fn put<const D: usize>(liquid: &mut Liquid<D>, shape: Box<dyn Shape<D>>) {
@@ -188,6 +189,24 @@ fn water_lets_go_of_the_underside_of_an_object() {
         println!("fallen {fallen} of {free}");
         assert!(fallen > 0.95 * free && fallen < 1.02 * free, "{fallen} m, freely {free} m");
     }
+}
+
+#[test]
+fn a_drop_that_falls_into_a_glass_is_never_faster_than_what_it_fell_can_make_it() {
+    // A wall of 1.2 cells: its two sides see each other.
+    let mut liquid = tank([24, 36, 24], [0.12, 0.18, 0.12]);
+    let glass = Difference {
+        from: Cylinder { from: [0.06, 0.0, 0.06], to: [0.06, 0.11, 0.06], radius: 0.046 },
+        cut: Cylinder { from: [0.06, 0.008, 0.06], to: [0.06, 0.2, 0.06], radius: 0.04 },
+    };
+    put(&mut liquid, Box::new(glass));
+    liquid.blobs.push(Blob::at(0.0, Box::new(Sphere { center: [0.055, 0.1, 0.06], radius: 0.025 }), [0.0; 3]));
+    let mut most = 0.0f64;
+    run(&mut liquid, 0.4, 2.0, |_, report| most = most.max(report.energy));
+    // Its volume, by 9.81 m/s^2, from 0.1 to 0.014, where it lies flat on the bottom.
+    let fell = 4.0 / 3.0 * std::f64::consts::PI * 0.025f64.powi(3) * GRAVITY * (0.1 - 0.014);
+    assert!(most < 1.05 * fell, "{most} J per unit of density, and it fell for {fell}");
+    assert_outside(&liquid);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The surface around particles: where it lies, and that it is closed.
 
-use squall_core::surface::{Fineness, Outline, Room, SurfaceMesh, carried, contour, distances, outline};
+use squall_core::surface::{
+    Fineness, Outline, Room, SurfaceMesh, carried, contour, distances, outline, refined, touch_solids,
+};
 use squall_core::volume::Volume;
 use std::collections::HashMap;
 
@@ -27,7 +29,7 @@ fn fill<const D: usize>(cells: [usize; D], inside: impl Fn([f64; D]) -> bool) ->
 }
 
 fn free<const D: usize>() -> Room<D> {
-    Room { origin: [0.0; D], cell: 0.1, walls: [[None; 2]; D] }
+    Room { origin: [0.0; D], cell: 0.1, walls: [[None; 2]; D], periodic: [false; D] }
 }
 
 /// Every edge has two triangles, in opposite directions; no triangle is without area; every vertex is used.
@@ -93,7 +95,7 @@ fn still_water_in_a_tank_is_a_block_with_flat_sides() {
     // Water 1 deep in a tank of 1.6 by 1.6.
     let places = fill([16, 16, 16], |x| x[1] < 1.0);
     let wall = [Some(0.0), Some(1.6)];
-    let room = Room { origin: [0.0; 3], cell: 0.1, walls: [wall, [Some(0.0), None], wall] };
+    let room = Room { origin: [0.0; 3], cell: 0.1, walls: [wall, [Some(0.0), None], wall], periodic: [false; 3] };
     for refine in [1, 2, 3] {
         let mesh = mesh(&places, &room, refine);
         assert_closed(&mesh);
@@ -110,6 +112,50 @@ fn still_water_in_a_tank_is_a_block_with_flat_sides() {
             }
         }
     }
+}
+
+/// A wave whose crest lies across the ends of a room that repeats itself along x.
+#[test]
+fn a_surface_goes_on_at_the_other_end_of_a_periodic_room() {
+    let height = |x: f64| 0.8 + 0.25 * (x * std::f64::consts::TAU / 1.6).cos();
+    let wave = |x: [f64; 2]| x[1] < height(x[0]);
+    let walls = [[Some(0.0), Some(1.6)], [Some(0.0), None]];
+    let room = Room { origin: [0.0; 2], cell: 0.1, walls, periodic: [true, false] };
+    let cells: Vec<f32> =
+        (0..256).map(|i| (0.1 * ((i / 16) as f64 + 0.5) - height(0.1 * ((i % 16) as f64 + 0.5))) as f32).collect();
+    let surfaces = [
+        distances(&fill([16; 2], wave), &room, Fineness::default()),
+        refined(&cells, [16, 16], &room, Fineness::default()),
+    ];
+    for volume in surfaces {
+        let lines = outline(&volume);
+        assert_eq!(lines.loops.len(), 1);
+        // 0.8 deep in the mean.
+        assert!((lines.area() / 1.28 - 1.0).abs() < 0.015, "{}", lines.area());
+        let top = |end: f32| {
+            let near = lines.loops[0].iter().filter(|p| (p[0] - end).abs() < 0.08);
+            near.map(|p| f64::from(p[1])).fold(0.0, f64::max)
+        };
+        // Without what is behind the end, the crest would be round there, by half a cell.
+        assert!((top(0.0) - 1.05).abs() < 0.02 && (top(0.0) - top(1.6)).abs() < 0.01, "{} {}", top(0.0), top(1.6));
+    }
+}
+
+#[test]
+fn water_beside_a_post_touches_it_and_ends_at_the_floor() {
+    let post = |x: [f64; 3]| ((x[0] - 0.8).powi(2) + (x[2] - 0.8).powi(2)).sqrt() - 0.3;
+    let places = fill([16; 3], |x| x[1] < 0.6 && post(x) > 0.0);
+    let wall = [Some(0.0), Some(1.6)];
+    let room = Room { origin: [0.0; 3], cell: 0.1, walls: [wall, [Some(0.0), None], wall], periodic: [false; 3] };
+    let mut volume = distances(&places, &room, Fineness::default());
+    touch_solids(&mut volume, &room, post);
+    let mesh = contour(&volume);
+    assert_closed(&mesh);
+    let beside = mesh.positions.iter().filter(|p| (0.1..0.5).contains(&p[1]) && post(p.map(f64::from)) < 0.2);
+    // Three tenths of a cell inside, so that there is no gap to be seen.
+    assert!(beside.clone().count() > 50 && beside.clone().all(|p| (post(p.map(f64::from)) + 0.03).abs() < 0.01));
+    let lowest = mesh.positions.iter().map(|p| p[1]).fold(f32::INFINITY, f32::min);
+    assert!(lowest > -1e-5, "the floor is at 0, the lowest vertex at {lowest}");
 }
 
 #[test]
@@ -169,7 +215,8 @@ fn outlines_of_flat_liquids_enclose_their_area_and_their_holes() {
     assert!((area / (std::f64::consts::PI * 0.4) - 1.0).abs() < 0.04, "area {area}");
     // A pool in a box has straight sides.
     let pool = fill([16; 2], |x| x[1] < 0.6);
-    let room = Room { origin: [0.0; 2], cell: 0.1, walls: [[Some(0.0), Some(1.6)], [Some(0.0), None]] };
+    let room =
+        Room { origin: [0.0; 2], cell: 0.1, walls: [[Some(0.0), Some(1.6)], [Some(0.0), None]], periodic: [false; 2] };
     let lines = outline(&distances(&pool, &room, Fineness::default()));
     assert_eq!(lines.loops.len(), 1);
     assert!((lines.area() / 0.96 - 1.0).abs() < 0.01, "{}", lines.area());

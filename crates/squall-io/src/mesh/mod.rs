@@ -40,6 +40,7 @@ use crate::output::IoError;
 use build::Fault;
 pub use glb::{GlbMaterial, write_glb};
 pub use obj_write::{write_obj, write_surface_obj};
+pub(crate) use particles::check as check_particles;
 pub use particles::{LoadedParticles, read_particles_ply, write_particles_npy, write_particles_ply};
 pub use ply_table::read_surface_ply;
 pub use ply_write::{write_ply, write_surface_ply};
@@ -48,6 +49,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+pub(crate) use surface::names as attribute_names;
 pub use surface::{UpAxis, z_up};
 pub use usda::{UsdaSequence, write_surface_usda};
 

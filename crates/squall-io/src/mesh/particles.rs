@@ -64,7 +64,7 @@ pub fn write_particles_ply(
 }
 
 /// Refuses what no file may hold: other than two or three axes, lists of the wrong length, numbers that are none.
-fn check(particles: &Particles) -> Result<(), String> {
+pub(crate) fn check(particles: &Particles) -> Result<(), String> {
     let Particles { positions, velocities, attributes, .. } = particles;
     let axes = positions.len();
     if !(2..=3).contains(&axes) || ![0, axes].contains(&velocities.len()) {

@@ -53,7 +53,7 @@ pub(super) fn check(path: &Path, mesh: &SurfaceMesh) -> Result<(), IoError> {
 }
 
 /// Names for attributes that a format accepts, each once: only letters, digits and underscores, and none that is taken.
-pub(super) fn names<'a>(wanted: impl IntoIterator<Item = &'a str>, taken: &[&str]) -> Vec<String> {
+pub(crate) fn names<'a>(wanted: impl IntoIterator<Item = &'a str>, taken: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for wanted in wanted {
         let plain: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();

@@ -19,6 +19,7 @@
 //! | `inside` | what of a level set is inside though nobody stored it |
 //! | `pack` | values of nodes as bytes and back: masks, half floats, zlib, Blosc |
 //! | `write`, `read`, `info` | whole files |
+//! | `points` | files of particles |
 //!
 //! [`Volume`]: squall_core::Volume
 
@@ -28,6 +29,7 @@ mod inside;
 mod mask;
 mod meta;
 mod pack;
+mod points;
 mod read;
 mod read_tree;
 #[cfg(test)]
@@ -41,6 +43,7 @@ mod write;
 pub use info::{ValueSummary, VdbGridInfo, VdbInfo, read_vdb_info};
 pub use mask::Mask;
 pub use meta::{MetaValue, Metadata};
+pub use points::{VdbPoints, write_vdb_points};
 pub use read::{VdbFile, VdbLoaded, parse_vdb, read_vdb};
 pub use transform::Transform;
 pub use write::write_vdb;

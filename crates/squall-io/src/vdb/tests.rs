@@ -2,6 +2,7 @@ use super::info::parse_info;
 use super::read::parse;
 use super::*;
 use crate::test_folder::TestFolder;
+use squall_core::Particles;
 use squall_core::volume::{BLOCK, BLOCK_CELLS};
 
 /// Numbers without pattern, about a third of them the background.
@@ -377,3 +378,38 @@ fn volumes_that_make_no_sense_are_refused_by_name() {
 }
 
 mod hostile;
+
+#[test]
+fn points_are_told_of_and_left_out_where_volumes_are_read() {
+    let folder = TestFolder::new("vdb-points");
+    let path = folder.join("a.vdb");
+    let particles = |places: &[[f32; 3]]| Particles {
+        ids: (0..places.len() as u64).collect(),
+        positions: (0..3).map(|a| places.iter().map(|p| p[a]).collect()).collect(),
+        velocities: vec![vec![1.0; places.len()]; 3],
+        attributes: vec![("ink".into(), vec![0.5; places.len()])],
+    };
+    let points = VdbPoints { name: "points", origin: [0.5, 0.0, 0.0], spacing: 0.5, radius: 0.1, up: crate::UpAxis::Y };
+    let two = particles(&[[0.25, 0.25, 0.25], [2.0, 0.25, -8.0]]);
+    write_vdb_points(&path, &two, &points, &Metadata::new()).unwrap();
+    let info = read_vdb_info(&path).unwrap();
+    let [grid] = info.grids.as_slice() else { panic!("{info:?}") };
+    assert_eq!((grid.kind.as_str(), grid.active_voxels), ("ptdataidx32", Some(2)));
+    assert_eq!(grid.bounds, Some(([-1, 0, -16], [3, 0, 0])));
+    assert_eq!(read_vdb(&path).unwrap().skipped, [("points".to_owned(), "Tree_ptdataidx32_5_4_3".to_owned())]);
+
+    write_vdb_points(&path, &particles(&[]), &points, &Metadata::new()).unwrap();
+    assert_eq!(read_vdb_info(&path).unwrap().grids[0].active_voxels, Some(0));
+
+    let bad = [
+        (particles(&[[1e12, 0.0, 0.0]]), points, "particle 0 is too far out"),
+        (particles(&[[f32::NAN, 0.0, 0.0]]), points, "\"x\" of particle 0 is NaN"),
+        (two.clone(), VdbPoints { spacing: 0.0, ..points }, "nowhere"),
+        (two.clone(), VdbPoints { name: "", ..points }, "not a name"),
+        (Particles { ids: vec![0, 1 << 31], ..two }, points, "beyond 31 bits"),
+    ];
+    for (particles, points, expected) in bad {
+        let message = write_vdb_points(&path, &particles, &points, &Metadata::new()).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}

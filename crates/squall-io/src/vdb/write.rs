@@ -38,20 +38,30 @@ pub fn write_vdb(path: impl AsRef<FilePath>, grids: &[VdbGrid<'_>], options: &Vd
         fault.map_err(|e| IoError::content(path, format!("grid `{}`: {e}", grid.name)))?;
     }
     let bodies: Vec<Body> = grids.par_iter().map(|grid| Body::new(grid, options)).collect();
+    let names: Vec<&str> = grids.iter().map(|grid| grid.name).collect();
+    write_bodies(path, &names, &bodies, &options.metadata)
+}
 
+/// Writes a file of grids that are bytes already.
+pub(super) fn write_bodies(
+    path: &FilePath,
+    names: &[&str],
+    bodies: &[Body],
+    metadata: &Metadata,
+) -> Result<(), IoError> {
     let mut head = Vec::new();
     head.extend_from_slice(&MAGIC.to_le_bytes());
     [VERSION, LIBRARY[0], LIBRARY[1]].iter().for_each(|&v| put_u32(&mut head, v));
     head.push(1); // grids can be found by their offsets
-    head.extend_from_slice(uuid(&bodies, options).as_bytes());
-    write_metadata(&mut head, &options.metadata);
-    put_u32(&mut head, grids.len() as u32);
+    head.extend_from_slice(uuid(bodies, metadata).as_bytes());
+    write_metadata(&mut head, metadata);
+    put_u32(&mut head, bodies.len() as u32);
 
     let mut file = OutputFile::create(path)?;
     let mut offset = 0;
-    for (i, body) in bodies.iter().enumerate() {
-        let mut descriptor = if i == 0 { std::mem::take(&mut head) } else { Vec::new() };
-        put_text(&mut descriptor, grids[i].name);
+    for (name, body) in names.iter().zip(bodies) {
+        let mut descriptor = std::mem::take(&mut head);
+        put_text(&mut descriptor, name);
         put_text(&mut descriptor, body.kind);
         put_text(&mut descriptor, ""); // a tree of its own
         let start = offset + (descriptor.len() + 3 * 8) as u64;
@@ -66,10 +76,16 @@ pub fn write_vdb(path: impl AsRef<FilePath>, grids: &[VdbGrid<'_>], options: &Vd
     file.finish()
 }
 
-fn check(grid: &VdbGrid<'_>) -> Result<(), String> {
-    if grid.name.is_empty() || grid.name.contains(NAME_SEPARATOR) {
+/// Whether a grid can have this name.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() || name.contains(NAME_SEPARATOR) {
         return Err("this is not a name that a grid can have".into());
     }
+    Ok(())
+}
+
+fn check(grid: &VdbGrid<'_>) -> Result<(), String> {
+    check_name(grid.name)?;
     let volumes: &[&Volume] = match (&grid.values, grid.class) {
         (VdbValues::Scalar(_), VdbClass::Staggered) => return Err("only vectors can be staggered".into()),
         (VdbValues::Vector(_), VdbClass::LevelSet) => {
@@ -107,12 +123,12 @@ fn check(grid: &VdbGrid<'_>) -> Result<(), String> {
 }
 
 /// A grid as bytes, up to its name and its place in the file.
-struct Body {
-    kind: &'static str,
+pub(super) struct Body {
+    pub kind: &'static str,
     /// Compression, metadata, transform and topology.
-    before_values: Vec<u8>,
+    pub before_values: Vec<u8>,
     /// The leaves, in chunks.
-    values: Vec<Vec<u8>>,
+    pub values: Vec<Vec<u8>>,
 }
 
 impl Body {
@@ -134,7 +150,7 @@ impl Body {
         let tree = Tree::new(volumes, grid.class, format);
         let mut before_values = Vec::new();
         put_u32(&mut before_values, format.flags());
-        write_metadata(&mut before_values, &tree.metadata(grid, format));
+        write_metadata(&mut before_values, &tree.metadata(grid.name, grid.class, format));
         write_transform(&mut before_values, volumes[0].origin, volumes[0].spacing);
         tree.write_topology(&mut before_values, format);
         Self { kind, before_values, values: tree.values }
@@ -142,18 +158,18 @@ impl Body {
 }
 
 /// What the file says about one block.
-struct Leaf {
-    path: Path,
-    block: [i32; 3],
+pub(super) struct Leaf {
+    pub path: Path,
+    pub block: [i32; 3],
     /// Which cells are active; `None` if the whole block is the negative background and no leaf is needed.
-    active: Option<[u64; 8]>,
+    pub active: Option<[u64; 8]>,
 }
 
 /// The blocks of a grid in the order of the file, and their values as bytes.
-struct Tree<const N: usize> {
-    background: [f32; N],
-    leaves: Vec<Leaf>,
-    values: Vec<Vec<u8>>,
+pub(super) struct Tree<const N: usize> {
+    pub background: [f32; N],
+    pub leaves: Vec<Leaf>,
+    pub values: Vec<Vec<u8>>,
 }
 
 impl<const N: usize> Tree<N> {
@@ -185,14 +201,15 @@ impl<const N: usize> Tree<N> {
         Self { background, leaves, values }
     }
 
-    fn metadata(&self, grid: &VdbGrid<'_>, format: Format) -> Metadata {
+    /// What is told of a grid.
+    pub fn metadata(&self, name: &str, class: VdbClass, format: Format) -> Metadata {
         let active: usize = self.leaves.iter().flat_map(|leaf| leaf.active).map(|mask| count(&mask)).sum();
         let memory =
             self.leaves.iter().filter(|leaf| leaf.active.is_some()).count() * (N * BLOCK_CELLS * 4 + BLOCK_CELLS / 8);
         let (low, high) = self.bounds();
         let mut metadata = Metadata::from([
-            ("name".into(), grid.name.into()),
-            ("class".into(), grid.class.name().into()),
+            ("name".into(), name.into()),
+            ("class".into(), class.name().into()),
             ("file_bbox_min".into(), MetaValue::Ints(low)),
             ("file_bbox_max".into(), MetaValue::Ints(high)),
             ("file_compression".into(), MetaValue::Text(format.describe())),
@@ -222,7 +239,7 @@ impl<const N: usize> Tree<N> {
         (low, high)
     }
 
-    fn write_topology(&self, out: &mut Vec<u8>, format: Format) {
+    pub fn write_topology(&self, out: &mut Vec<u8>, format: Format) {
         let mut packer = Packer::new(format);
         put_u32(out, 1); // buffers per leaf
         self.background.iter().for_each(|&v| out.extend_from_slice(&format.round(v).to_le_bytes()));
@@ -315,9 +332,9 @@ fn mask<const N: usize>(values: &[[f32; N]; BLOCK_CELLS], wanted: impl Fn([u32; 
 }
 
 /// The name of a file's content: equal for equal content, different for different content.
-fn uuid(bodies: &[Body], options: &VdbOptions) -> String {
+fn uuid(bodies: &[Body], told: &Metadata) -> String {
     let mut metadata = Vec::new();
-    write_metadata(&mut metadata, &options.metadata);
+    write_metadata(&mut metadata, told);
     let mut hash = [0xcbf2_9ce4_8422_2325_u64, 0x9ae1_6a3b_2f90_404f];
     let mut mix = |bytes: &[u8]| {
         let (words, rest) = bytes.as_chunks::<8>();

@@ -1,11 +1,10 @@
-//! The surface of a liquid for other programs, and its particles.
+//! The surface of a liquid for other programs.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use squall_io::{
-    GlbMaterial, OutlineStyle, UpAxis, UsdaSequence, read_surface_ply, write_glb, write_outline_svg,
-    write_particles_npy, write_particles_ply, write_surface_obj, write_surface_ply, write_surface_usda, z_up,
+    GlbMaterial, OutlineStyle, UpAxis, UsdaSequence, read_surface_ply, write_glb, write_outline_svg, write_surface_obj,
+    write_surface_ply, write_surface_usda, z_up,
 };
 
 use super::{End, Expected, FrameOutput, Job, Shot, numbered, numbered_path};
@@ -14,8 +13,6 @@ use crate::setup::{MeshFormat, Setup, Up};
 
 /// The series of the meshes: `surface_0001.ply`.
 pub const SURFACES: &str = "surface";
-/// The series of the particles: `particles_0001.ply`.
-pub const PARTICLES: &str = "particles";
 
 pub(super) struct Meshes {
     setup: Arc<Setup>,
@@ -115,89 +112,5 @@ impl FrameOutput for Meshes {
             }
         }
         Ok(())
-    }
-}
-
-pub(super) struct ParticleFiles {
-    notes: Vec<(String, String)>,
-}
-
-impl ParticleFiles {
-    /// `None` if the scene wants none.
-    pub fn new(setup: &Setup) -> Option<Self> {
-        let notes = vec![("cell".to_owned(), setup.grid.spacing()[0].to_string())];
-        setup.output.particles.then_some(Self { notes })
-    }
-}
-
-impl FrameOutput for ParticleFiles {
-    fn name(&self) -> &'static str {
-        "particles"
-    }
-
-    fn files(&self, frame: u64) -> Vec<String> {
-        vec![numbered(PARTICLES, frame, "ply")]
-    }
-
-    fn expected(&self) -> Expected {
-        Expected::default()
-    }
-
-    fn needs_simulation(&self) -> bool {
-        true
-    }
-
-    fn capture(&mut self, shot: &Shot<'_>) -> Result<Job, RunError> {
-        let Some(surface) = shot.surface.clone() else { return Ok(Box::new(|_| Ok(()))) };
-        let (number, notes) = (shot.number, self.notes.clone());
-        Ok(Box::new(move |folder: &Path| {
-            let notes: Vec<(&str, &str)> = notes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-            write_particles_ply(numbered_path(folder, PARTICLES, number, "ply"), &surface.particles, &notes)
-        }))
-    }
-}
-
-pub(super) struct ParticleArrays {
-    /// What each is called.
-    names: Vec<String>,
-}
-
-impl ParticleArrays {
-    /// `None` if the scene wants none.
-    pub fn new(setup: &Setup) -> Option<Self> {
-        let carried = setup.substances.iter().skip(1).map(|s| s.name.as_str());
-        let names = ["positions", "velocities"].into_iter().chain(carried).map(series).collect();
-        setup.output.particle_arrays.then_some(Self { names })
-    }
-}
-
-/// The series of an array of particles: `particles_positions_0001.npy`.
-fn series(name: &str) -> String {
-    format!("{PARTICLES}_{name}")
-}
-
-impl FrameOutput for ParticleArrays {
-    fn name(&self) -> &'static str {
-        "particle arrays"
-    }
-
-    fn files(&self, frame: u64) -> Vec<String> {
-        self.names.iter().map(|name| numbered(name, frame, "npy")).collect()
-    }
-
-    fn expected(&self) -> Expected {
-        Expected::default()
-    }
-
-    fn needs_simulation(&self) -> bool {
-        true
-    }
-
-    fn capture(&mut self, shot: &Shot<'_>) -> Result<Job, RunError> {
-        let Some(surface) = shot.surface.clone() else { return Ok(Box::new(|_| Ok(()))) };
-        let number = shot.number;
-        Ok(Box::new(move |folder: &Path| {
-            write_particles_npy(|name| numbered_path(folder, &series(name), number, "npy"), &surface.particles)
-        }))
     }
 }

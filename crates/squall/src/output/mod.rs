@@ -7,7 +7,8 @@
 //! | `light` | `frame_0001.exr`: the picture in linear light and all passes |
 //! | `maps` | passes as games take them, `normal_0001.png`; `passes.json`, how to read passes |
 //! | `volumes` | `volume_0001.vdb`, and `volume.usda` for the sequence |
-//! | `meshes` | `surface_0001.ply`, `particles_0001.ply`, and `surface.usda` for the sequence |
+//! | `meshes` | `surface_0001.ply`, and `surface.usda` for the sequence |
+//! | `particles` | `particles_0001.ply`, `points_0001.vdb`, `particles_velocities_0001.npy` |
 //! | `fields` | `velocity_0001.npy` |
 //! | `movie` | the movie, at the end |
 
@@ -16,6 +17,7 @@ mod light;
 mod maps;
 mod meshes;
 mod movie;
+mod particles;
 mod pictures;
 mod usd;
 mod volumes;
@@ -33,8 +35,9 @@ use crate::run::{Observer, RunError};
 use crate::setup::Setup;
 use crate::surface::Surface;
 pub use light::pass_name;
-pub use meshes::{PARTICLES, SURFACES};
+pub use meshes::SURFACES;
 pub use movie::format as movie_format;
+pub use particles::PARTICLES;
 pub use pictures::Pixels;
 pub(crate) use pictures::finish;
 pub(crate) use volumes::UP;
@@ -170,15 +173,14 @@ pub struct End<'a> {
 pub fn needs_surface(setup: &Setup) -> bool {
     let out = &setup.output;
     let volumes = out.vdb.as_ref().is_some_and(|vdb| vdb.fields.iter().any(|field| field == SURFACES));
-    setup.liquid.is_some() && (!out.mesh.is_empty() || out.particles || out.particle_arrays || volumes)
+    setup.liquid.is_some() && (!out.mesh.is_empty() || !out.particles.is_empty() || volumes)
 }
 
 /// Everything that a scene asks for. Its movie bears the name `name`.
 pub fn outputs(setup: &Setup, name: &str) -> Vec<Box<dyn FrameOutput>> {
-    let all: [Option<Box<dyn FrameOutput>>; 9] = [
+    let all: [Option<Box<dyn FrameOutput>>; 8] = [
         meshes::Meshes::new(setup).map(boxed),
-        meshes::ParticleFiles::new(setup).map(boxed),
-        meshes::ParticleArrays::new(setup).map(boxed),
+        particles::ParticleFiles::new(setup).map(boxed),
         fields::Fields::new(setup).map(boxed),
         volumes::Volumes::new(setup).map(boxed),
         light::Light::new(setup).map(boxed),

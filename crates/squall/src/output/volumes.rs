@@ -125,6 +125,17 @@ fn round(components: &mut [Volume; 3]) {
     }
 }
 
+/// What a file says about itself.
+pub(super) fn metadata(frame: u64, time: f64, fps: f64, up: Up) -> Metadata {
+    Metadata::from([
+        ("creator".into(), MetaValue::Text(format!("Squall {}", env!("CARGO_PKG_VERSION")))),
+        ("frame".into(), MetaValue::Long(frame as i64)),
+        ("time".into(), MetaValue::Double(time)),
+        ("fps".into(), MetaValue::Double(fps)),
+        (UP.into(), up.word().into()),
+    ])
+}
+
 /// What is nothing in a volume of which `most` is emitted; if that is not known, the largest value is what counts.
 fn threshold(volume: &Volume, most: f64) -> f32 {
     let seen = || volume.values.iter().filter(|v| v.is_finite()).fold(0.0f32, |most, v| most.max(v.abs()));
@@ -157,12 +168,7 @@ impl FrameOutput for Volumes {
         let Some(sim) = shot.sim else { return Ok(Box::new(|_| Ok(()))) };
         let (mut captured, number) = (self.take(sim, shot.surface.as_deref()), shot.number);
         let precision = if self.vdb.half { VdbPrecision::Half } else { VdbPrecision::Full };
-        let mut metadata = Metadata::default();
-        metadata.insert("creator".into(), MetaValue::Text(format!("Squall {}", env!("CARGO_PKG_VERSION"))));
-        metadata.insert("frame".into(), MetaValue::Long(number as i64));
-        metadata.insert("time".into(), MetaValue::Double(shot.time));
-        metadata.insert("fps".into(), MetaValue::Double(self.fps));
-        metadata.insert(UP.into(), self.vdb.up.word().into());
+        let metadata = metadata(number, shot.time, self.fps, self.vdb.up);
         let up = self.vdb.up;
         Ok(Box::new(move |folder| {
             captured.thin_out(precision == VdbPrecision::Half);

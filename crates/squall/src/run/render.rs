@@ -260,8 +260,20 @@ impl Source {
             }
             Source::Distances => {
                 let path = volume_path(run, number);
-                let distance = take(&grids(&path)?, &path, SURFACES)?;
-                Ok(Shot::of_surface(setup, number, Surface::from_volume(distance)))
+                let grids = grids(&path)?;
+                let distance = take(&grids, &path, SURFACES)?;
+                let values = |name: &str| grids.iter().find(|grid| grid.name == name).map(|grid| &grid.values);
+                let surface = match values("velocity") {
+                    Some(VdbValues::Vector(velocity)) => {
+                        let carried = setup.substances.iter().skip(1).filter_map(|s| match values(&s.name)? {
+                            VdbValues::Scalar(volume) => Some((s.name.clone(), volume)),
+                            VdbValues::Vector(_) => None,
+                        });
+                        Surface::from_volumes(distance, velocity, &carried.collect::<Vec<_>>())
+                    }
+                    _ => Surface::from_volume(distance),
+                };
+                Ok(Shot::of_surface(setup, number, surface))
             }
             Source::Fields(names, painter) => stored::draw(setup, names, painter, run, number),
         }

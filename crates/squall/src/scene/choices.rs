@@ -50,6 +50,16 @@ choices! {
         Svg = "svg",
     }
 
+    /// Files that hold the particles of a liquid.
+    pub enum ParticleFormat {
+        /// For `squall mesh`, which makes other meshes of them, and for Blender.
+        Ply = "ply",
+        /// OpenVDB points, for Houdini.
+        Vdb = "vdb",
+        /// Arrays for NumPy.
+        Npy = "npy",
+    }
+
     /// What is around, behind everything and in what water mirrors.
     pub enum Sky {
         /// A bright room with large soft lights.

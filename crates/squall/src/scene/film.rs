@@ -1,9 +1,9 @@
-//! How 3D pictures are taken: camera, lights, looks; and volumes as files.
+//! How 3D pictures are taken: camera, lights, looks; and volumes and particles as files.
 
 use serde_json::{Value as Json, json};
 
 use super::LIQUID;
-use super::choices::{Model, Quality, Sky, Up};
+use super::choices::{Model, ParticleFormat, Quality, Sky, Up};
 use super::key::Range::{Above, AtLeast, Within};
 use super::kind::{Kind, OneOrMany, Reader};
 use super::table::table;
@@ -228,5 +228,29 @@ impl Kind for Vdb {
         if let Vdb::Table(table) = self {
             table.complete(span, path, resolver);
         }
+    }
+}
+
+/// `true`, `false`, or a list of files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Particles(pub Vec<ParticleFormat>);
+
+impl Kind for Particles {
+    fn read(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Self> {
+        match &node.value {
+            Value::Bool(false) => Some(Particles(Vec::new())),
+            Value::Bool(true) => Some(Particles(vec![ParticleFormat::Ply])),
+            Value::List(_) => Vec::read(node, reader).map(Particles),
+            _ => reader.wrong(node, "true, false or a list", "for example [\"ply\", \"vdb\"]"),
+        }
+    }
+    fn schema() -> Json {
+        json!({ "anyOf": [{ "type": "boolean" }, Vec::<ParticleFormat>::schema()] })
+    }
+    fn kind() -> String {
+        format!("true, false or a {}", Vec::<ParticleFormat>::kind())
+    }
+    fn write(&self, writer: &Writer) -> String {
+        self.0.write(writer)
     }
 }

@@ -253,7 +253,7 @@ table! {
         refine: u32 [Within(1.0, 4.0)] (2),
         /// How often it is smoothed; its volume stays.
         smoothing: u32 [Within(0.0, 50.0)] (8),
-        /// Which axis points upwards in meshes.
+        /// Which axis points upwards in meshes and OpenVDB points.
         up: Up [] (Up::Y),
     }
 
@@ -501,10 +501,9 @@ table! {
         vdb: Vdb [] (none "true in 3D, except for stable fluids"),
         /// The surface of a liquid: `"ply"` (with velocities, colours and whatever it carries), `"obj"`, `"glb"` for each frame, `"usda"` for all; in 2D `"svg"`.
         mesh: Vec<Spanned<MeshFormat>> [LIQUID] (Vec::new()),
-        /// The particles of a liquid for each frame (.ply), with velocities and whatever they carry: for `squall mesh`, which makes other meshes of them.
-        particles: bool [LIQUID] (false),
-        /// The same as arrays for NumPy (.npy): places, velocities, and whatever they carry.
-        particle_arrays: bool [LIQUID] (false),
+        /// The particles of a liquid for each frame, with velocities and whatever they carry: `"ply"` (true), of which `squall mesh` makes other meshes,
+        /// `"vdb"` (OpenVDB points), `"npy"` (arrays for NumPy).
+        particles: Particles [LIQUID] (Particles::default()),
         /// The movie written at the end.
         movie: Movie [Run] (Movie::Gif),
         /// Raw numbers (.npy) for each frame: substances, `"velocity"`, `"pressure"`, `"vorticity"`, `"speed"`.

@@ -18,8 +18,8 @@ use crate::assets::fingerprint;
 use crate::diagnostic::{Span, Spanned};
 use crate::expr::Expr;
 pub use crate::scene::choices::{
-    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, MeshFormat, Model, Movie, Pass, PictureMode, Solids,
-    Splitting, Tracer, Tracking, Transfer,
+    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, MeshFormat, Model, Movie, ParticleFormat, Pass,
+    PictureMode, Solids, Splitting, Tracer, Tracking, Transfer,
 };
 use crate::scene::key::Matters;
 use crate::scene::write::Writer;
@@ -423,10 +423,8 @@ pub struct Output {
     pub vdb: Option<Vdb>,
     /// Files of the surface of a liquid, in the order of [`MeshFormat`].
     pub mesh: Vec<MeshFormat>,
-    /// Whether its particles are written.
-    pub particles: bool,
-    /// Whether they are written as arrays.
-    pub particle_arrays: bool,
+    /// Files of its particles, in the order of [`ParticleFormat`].
+    pub particles: Vec<ParticleFormat>,
     /// The movie at the end.
     pub movie: Movie,
     /// Fields written raw for each frame.

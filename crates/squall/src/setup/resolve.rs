@@ -404,7 +404,9 @@ impl<'a> Resolver<'a> {
                 .error(name.span, "a level set carries no substances", "particles would carry it")
                 .help("use tracking = \"particles\"");
         }
-        if let Some(particles) = file.output.as_ref().and_then(|o| o.particles.as_ref()).filter(|p| p.value) {
+        if let Some(particles) =
+            file.output.as_ref().and_then(|o| o.particles.as_ref()).filter(|p| !p.value.0.is_empty())
+        {
             self.problems
                 .error(particles.span, "there are no particles to write", "`liquid.tracking` is \"level_set\"")
                 .help("write meshes or volumes, or use tracking = \"particles\"");

@@ -600,7 +600,7 @@ impl<const D: usize> Model<D> for Liquid<D> {
         visitor.integer("drained_particles", &mut self.drained);
         visitor.real("poured_until", &mut self.poured_until);
         if let Some(leaving) = self.flow.obstacles.as_mut().and_then(|o| o.solids.leaving.as_mut()) {
-            leaving.iter_mut().for_each(|u| crate::flow::show(visitor, "leaving_objects", u));
+            crate::flow::show(visitor, "leaving_objects", leaving);
         }
         self.particles.visit_state(visitor);
         self.visit_carried(visitor);

@@ -57,23 +57,11 @@ impl Resolver<'_> {
                 ));
         }
         let mesh = self.mesh_formats(o);
-        let (particles, particle_arrays) = (*o.particles(), *o.particle_arrays());
+        let mut particles = o.particles().0.clone();
+        particles.sort_by_key(|format| ParticleFormat::WORDS.iter().position(|word| *word == format.word()));
+        particles.dedup();
         let (movie, green, checkpoint_seconds) = (*o.movie(), *o.green(), *o.checkpoint_seconds());
-        Output {
-            width,
-            height,
-            bits,
-            exr,
-            vdb,
-            mesh,
-            particles,
-            particle_arrays,
-            movie,
-            fields,
-            passes,
-            green,
-            checkpoint_seconds,
-        }
+        Output { width, height, bits, exr, vdb, mesh, particles, movie, fields, passes, green, checkpoint_seconds }
     }
 
     /// Files of the surface.
