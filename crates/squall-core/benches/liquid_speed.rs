@@ -1,4 +1,5 @@
-//! How long a step of water takes: `cargo bench -p squall-core --bench liquid_speed -- CELLS [THREADS [STEPS]]`: the dam of `squall bench`.
+//! How long a step of water takes: `cargo bench -p squall-core --bench liquid_speed -- CELLS [THREADS [STEPS [BAND]]]`: the dam of `squall bench`, with
+//! particles everywhere or only so many cells from the surface.
 
 use squall_core::force::Uniform;
 use squall_core::model::liquid::{Blob, Liquid, Options};
@@ -8,15 +9,16 @@ use squall_core::{Grid, Side, Simulation};
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let number = |i: usize, usual: usize| args.get(i).map_or(usual, |n| n.parse().expect("a number"));
-    let (n, threads, steps) = (number(0, 64), number(1, 1), number(2, 24));
+    let (n, threads, steps, band) = (number(0, 64), number(1, 1), number(2, 24), number(3, 0));
     // From inside the pool: from outside, every parallel loop would wake it up.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-    pool.install(|| measure(n, steps));
+    pool.install(|| measure(n, steps, (band > 0).then_some(band)));
 }
 
-fn measure(n: usize, steps: usize) {
+fn measure(n: usize, steps: usize, band: Option<usize>) {
     let grid = Grid::<3>::walled([n; 3], Side::Slip);
     let mut sim = Liquid::new(grid, Options::default()).expect("memory");
+    sim.keep_band(band).expect("memory");
     sim.flow.forces.push(Box::new(Uniform([0.0, -9.81, 0.0])));
     let dam = Cuboid::between([0.0; 3], [0.4, 0.6, 1.0]);
     sim.blobs.push(Blob::at(0.0, Box::new(dam), [0.0; 3]));

@@ -3,6 +3,7 @@
 use crate::grid::{At, Ends, Grid};
 use crate::halo::RowRules;
 use crate::layout::{Layout, MAX_TILE, Row, SLACK, tile_width};
+use crate::threads::prelude::*;
 use crate::{Real, rows};
 
 /// The machine has not enough memory for a field.
@@ -14,6 +15,9 @@ pub struct OutOfMemory {
     /// Size of the allocation that failed.
     pub bytes: usize,
 }
+
+/// Values that are copied at once.
+const PART: usize = 1 << 14;
 
 /// A field of more values than this is refused.
 const MOST_VALUES: usize = i32::MAX as usize;
@@ -114,7 +118,8 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
     /// Becomes a copy of another field of the same shape: values, ghosts, and what they mean.
     pub(crate) fn copy_all(&mut self, other: &Self) {
         self.relabel(other.at, other.ends);
-        self.data_mut().copy_from_slice(&other.data);
+        let parts = self.data_mut().par_chunks_mut(PART).zip(other.data.par_chunks(PART));
+        parts.for_each(|(values, other)| values.copy_from_slice(other));
         self.ghosts_filled = other.ghosts_filled;
         self.x_filled = other.x_filled;
     }
@@ -260,7 +265,7 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
 
     /// Sets everything, ghost cells included, to one value.
     pub fn fill(&mut self, value: T) {
-        self.data_mut().fill(value);
+        self.data_mut().par_chunks_mut(PART).for_each(|values| values.fill(value));
     }
 
     /// Calls `f` with every x-row, in parallel.

@@ -19,6 +19,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::rows::Span;
+
 /// Ghost cells stored on each side of a box: enough for a cubic stencil or a fourth difference.
 pub const HALO: usize = 2;
 
@@ -625,6 +627,21 @@ impl<'a, const D: usize> Walk<'a, D> {
         let rows = self.end - self.number;
         self.number = self.end;
         (rows > 0).then_some((self.here, rows * self.layout.cells[0]))
+    }
+
+    /// [`Walk::stretch`], in a box without what lies outside of the spans of rows, if there are some.
+    #[inline(always)]
+    pub fn stretch_of(&mut self, used: &[Span]) -> Option<(usize, usize)> {
+        if used.is_empty() || self.layout.tiles.is_some() {
+            return self.stretch();
+        }
+        loop {
+            let row = self.next()?;
+            let cells = used[row.number].eights(self.layout.cells[0]);
+            if !cells.is_empty() {
+                return Some((row.here + cells.start, cells.len()));
+            }
+        }
     }
 
     #[inline(always)]

@@ -34,29 +34,16 @@ impl Span {
         self.begin >= self.end
     }
 
-    /// The shortest one that holds both.
-    #[inline(always)]
-    pub fn join(self, other: Span) -> Span {
-        match (self.is_empty(), other.is_empty()) {
-            (true, _) => other,
-            (_, true) => self,
-            _ => Span { begin: self.begin.min(other.begin), end: self.end.max(other.end) },
-        }
-    }
-
-    /// One cell longer at both ends, within a row of `n` cells; empty ones stay so.
-    #[inline(always)]
-    pub fn grown(self, n: usize) -> Span {
-        match self.is_empty() {
-            true => self,
-            false => Span { begin: self.begin.saturating_sub(1), end: (self.end + 1).min(n as u32) },
-        }
-    }
-
     /// Its cells.
     #[inline(always)]
     pub fn range(self) -> Range<usize> {
         self.begin as usize..self.end.max(self.begin) as usize
+    }
+
+    /// Its cells within a row of `n`, by whole groups of eight: sums over it have the bits of sums over a row that is zero elsewhere.
+    #[inline(always)]
+    pub fn eights(self, n: usize) -> Range<usize> {
+        if self.is_empty() { 0..0 } else { self.begin as usize & !7..((self.end as usize + 7) & !7).min(n) }
     }
 
     /// Its cells, from an even one on.

@@ -48,11 +48,13 @@ pub struct Scatter<const D: usize> {
     windows: Vec<Real>,
     /// Whether a window holds anything.
     used: Vec<bool>,
-    /// Of the box, along each axis for each tile: which parts of which windows it takes.
-    parts: [Vec<Vec<Part>>; D],
+    /// Of a box, for each kind of place, along each axis for each tile: which parts of which windows it takes.
+    parts: Vec<(At, Parts<D>)>,
     /// What `parts` was made for.
-    made_for: Option<([usize; D], At, [bool; D])>,
+    made_for: Option<([usize; D], [bool; D])>,
 }
+
+type Parts<const D: usize> = [Vec<Vec<Part>>; D];
 
 /// A stretch of a window along one axis that belongs to a stretch of a tile.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,7 +104,7 @@ impl<const D: usize> Scatter<D> {
     /// B-splines.
     pub fn new(margin: usize) -> Self {
         assert!((1..=tile_width::<D>()).contains(&margin), "windows reach into the tiles beside");
-        Scatter { margin, windows: Vec::new(), used: Vec::new(), parts: [const { Vec::new() }; D], made_for: None }
+        Scatter { margin, windows: Vec::new(), used: Vec::new(), parts: Vec::new(), made_for: None }
     }
 
     /// Adds to fields that share a layout, a place in the cell and ends. `f(tile, windows)` is called once for each tile, in
@@ -116,6 +118,15 @@ impl<const D: usize> Scatter<D> {
         fields: [&mut Field<D>; K],
         f: impl Fn(Tile<D>, &mut [Window<'_, D>; K]) + Sync,
     ) -> Result<(), OutOfMemory> {
+        self.combine([fields], 0.0, |sum, v| *sum += v, |tile, [windows]| f(tile, windows))
+    }
+
+    /// [`Scatter::add`] to `N` lists of fields, each of which has a place in the cell of its own.
+    pub fn add_all<const K: usize, const N: usize>(
+        &mut self,
+        fields: [[&mut Field<D>; K]; N],
+        f: impl Fn(Tile<D>, &mut [[Window<'_, D>; K]; N]) + Sync,
+    ) -> Result<(), OutOfMemory> {
         self.combine(fields, 0.0, |sum, v| *sum += v, f)
     }
 
@@ -126,18 +137,22 @@ impl<const D: usize> Scatter<D> {
         fields: [&mut Field<D>; K],
         f: impl Fn(Tile<D>, &mut [Window<'_, D>; K]) + Sync,
     ) -> Result<(), OutOfMemory> {
-        self.combine(fields, Real::INFINITY, |least, v| *least = least.min(v), f)
+        self.combine([fields], Real::INFINITY, |least, v| *least = least.min(v), |tile, [windows]| f(tile, windows))
     }
 
-    fn combine<const K: usize>(
+    fn combine<const K: usize, const N: usize>(
         &mut self,
-        fields: [&mut Field<D>; K],
+        fields: [[&mut Field<D>; K]; N],
         nothing: Real,
         join: impl Fn(&mut Real, Real) + Sync,
-        f: impl Fn(Tile<D>, &mut [Window<'_, D>; K]) + Sync,
+        f: impl Fn(Tile<D>, &mut [[Window<'_, D>; K]; N]) + Sync,
     ) -> Result<(), OutOfMemory> {
-        let (layout, at, ends) = (fields[0].layout().clone(), fields[0].at(), fields[0].ends());
-        let alike = |f: &&mut Field<D>| f.layout() == &layout && f.at() == at && f.ends() == ends;
+        let layout = fields[0][0].layout().clone();
+        let periodic = |field: &Field<D>| field.ends().map(|e| e == Ends::Periodic);
+        let joined = periodic(fields[0][0]);
+        let alike = |list: &[&mut Field<D>; K]| {
+            list.iter().all(|f| f.layout() == &layout && f.at() == list[0].at() && periodic(f) == joined)
+        };
         assert!(fields.iter().all(alike), "fields of one shape at one place");
 
         // Windows of the same size for all tiles, so that their places are known.
@@ -148,83 +163,92 @@ impl<const D: usize> Scatter<D> {
             stride[a] = stride[a - 1] * sizes[a - 1];
         }
         let (size, count) = (sizes.iter().product::<usize>(), layout.tile_count());
-        let (values, there) = (count.saturating_mul(K * size), self.windows.len());
+        let (values, there) = (count.saturating_mul(N * K * size), self.windows.len());
         let bytes = values.saturating_mul(size_of::<Real>());
         let room = self.windows.try_reserve_exact(values.saturating_sub(there));
         room.map_err(|_| OutOfMemory { cells: layout.cells().to_vec(), bytes })?;
         self.windows.resize(values.max(there), 0.0);
         self.used.clear();
-        self.used.resize(count * K, false);
-        let windows = self.windows[..values].par_chunks_mut(K * size);
-        windows.zip(self.used.par_chunks_mut(K)).enumerate().for_each(|(number, (data, used))| {
+        self.used.resize(count * N * K, false);
+        let windows = self.windows[..values].par_chunks_mut(N * K * size);
+        windows.zip(self.used.par_chunks_mut(N * K)).enumerate().for_each(|(number, (data, used))| {
             let tile = layout.tile(number);
             let first = tile.first.map(|i| i - margin as isize);
             let mut parts = data.chunks_exact_mut(size).zip(used);
             let mut windows = std::array::from_fn(|_| {
-                let (data, used) = parts.next().expect("a window for each field");
-                Window { data, used, nothing, first, sizes, stride }
+                std::array::from_fn(|_| {
+                    let (data, used) = parts.next().expect("a window for each field");
+                    Window { data, used, nothing, first, sizes, stride }
+                })
             });
             f(tile, &mut windows);
         });
 
-        let periodic = ends.map(|e| e == Ends::Periodic);
-        if layout.as_tiles().is_none() && self.made_for != Some((layout.cells(), at, periodic)) {
-            self.parts = std::array::from_fn(|a| {
-                parts_along(layout.cells()[a], tile_width::<D>(), margin, periodic[a], at.on_lower_side(a))
-            });
-            self.made_for = Some((layout.cells(), at, periodic));
+        if layout.as_tiles().is_none() && self.made_for != Some((layout.cells(), joined)) {
+            self.parts.clear();
+            self.made_for = Some((layout.cells(), joined));
         }
-        let window = |number: usize, k: usize| {
-            let w = number * K + k;
-            self.used[w].then(|| &self.windows[w * size..][..size])
-        };
-        let slices = fields.map(|f| &mut f.data_mut()[layout.group_start(0)..]);
-        if let Some(tiles) = layout.as_tiles() {
-            let groups = tiles.slots() - 1;
-            for_each_group(&layout, 0, groups, slices, &|g, mut slices| {
-                let slot = g as u32 + 1;
-                let Some(cells) = written(&layout, at, slot) else { return };
-                for (n, &from) in tiles.around(slot).iter().enumerate() {
-                    if from == 0 || from as usize > count {
-                        continue;
-                    }
-                    let parts =
-                        std::array::from_fn(|a| part_beside::<D>(n / 3usize.pow(a as u32) % 3, cells[a], margin));
-                    for (k, out) in slices.iter_mut().enumerate() {
-                        if let Some(window) = window(from as usize - 1, k) {
-                            add_part((&mut **out, 0, layout.stride()), (window, stride), parts, &join);
-                        }
-                    }
-                }
-            });
-            return Ok(());
-        }
-        let parts = &self.parts;
-        let counts = parts.each_ref().map(Vec::len);
-        for_each_group(&layout, 0, layout.groups(), slices, &|g, mut slices| {
-            for number in layout.group(g) {
-                let begin = layout.offset(layout.tile(number).first) - layout.group_start(g);
-                let mut rest = number;
-                let lists: [&[Part]; D] = std::array::from_fn(|a| {
-                    let c = rest % counts[a];
-                    rest /= counts[a];
-                    &parts[a][c][..]
-                });
-                for mut s in 0..lists.iter().map(|list| list.len()).product::<usize>() {
-                    let parts = lists.map(|list| {
-                        let part = list[s % list.len()];
-                        s /= list.len();
-                        part
-                    });
-                    let from = (0..D).rev().fold(0, |n, a| n * counts[a] + parts[a].tile);
-                    for (k, out) in slices.iter_mut().enumerate() {
-                        if let Some(window) = window(from, k) {
-                            add_part((&mut **out, begin, layout.stride()), (window, stride), parts, &join);
-                        }
-                    }
-                }
+        for (n, fields) in fields.into_iter().enumerate() {
+            let at = fields[0].at();
+            if layout.as_tiles().is_none() && !self.parts.iter().any(|(place, _)| *place == at) {
+                let along = |a: usize| {
+                    parts_along(layout.cells()[a], tile_width::<D>(), margin, joined[a], at.on_lower_side(a))
+                };
+                self.parts.push((at, std::array::from_fn(along)));
             }
-        });
+            let window = |number: usize, k: usize| {
+                let w = (number * N + n) * K + k;
+                self.used[w].then(|| &self.windows[w * size..][..size])
+            };
+            let slices = fields.map(|f| &mut f.data_mut()[layout.group_start(0)..]);
+            if let Some(tiles) = layout.as_tiles() {
+                let groups = tiles.slots() - 1;
+                for_each_group(&layout, 0, groups, slices, &|g, mut slices| {
+                    let slot = g as u32 + 1;
+                    let Some(cells) = written(&layout, at, slot) else { return };
+                    for (n, &from) in tiles.around(slot).iter().enumerate() {
+                        if from == 0 || from as usize > count {
+                            continue;
+                        }
+                        let parts =
+                            std::array::from_fn(|a| part_beside::<D>(n / 3usize.pow(a as u32) % 3, cells[a], margin));
+                        for (k, out) in slices.iter_mut().enumerate() {
+                            if let Some(window) = window(from as usize - 1, k) {
+                                add_part((&mut **out, 0, layout.stride()), (window, stride), parts, &join);
+                            }
+                        }
+                    }
+                });
+                continue;
+            }
+            let parts = self.parts.iter().find(|(place, _)| *place == at).map(|(_, parts)| parts);
+            let parts = parts.expect("just made");
+            let counts = parts.each_ref().map(Vec::len);
+            for_each_group(&layout, 0, layout.groups(), slices, &|g, mut slices| {
+                for number in layout.group(g) {
+                    let begin = layout.offset(layout.tile(number).first) - layout.group_start(g);
+                    let mut rest = number;
+                    let lists: [&[Part]; D] = std::array::from_fn(|a| {
+                        let c = rest % counts[a];
+                        rest /= counts[a];
+                        &parts[a][c][..]
+                    });
+                    for mut s in 0..lists.iter().map(|list| list.len()).product::<usize>() {
+                        let parts = lists.map(|list| {
+                            let part = list[s % list.len()];
+                            s /= list.len();
+                            part
+                        });
+                        let from = (0..D).rev().fold(0, |n, a| n * counts[a] + parts[a].tile);
+                        for (k, out) in slices.iter_mut().enumerate() {
+                            if let Some(window) = window(from, k) {
+                                add_part((&mut **out, begin, layout.stride()), (window, stride), parts, &join);
+                            }
+                        }
+                    }
+                }
+            });
+        }
         Ok(())
     }
 }

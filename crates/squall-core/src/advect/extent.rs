@@ -14,7 +14,7 @@ use crate::ops::is_all;
 use crate::rows;
 
 /// Cells `[begin, end)` of a row of a box, or of the runs of a tile.
-type Span = [u32; 2];
+pub(super) type Span = [u32; 2];
 
 const NOTHING: Span = [u32::MAX, 0];
 
@@ -51,6 +51,14 @@ impl Extent {
     /// Of the whole layout.
     pub fn set_everywhere(&mut self) {
         self.everywhere = true;
+    }
+
+    /// Of what lies within so many cells of some cells of each row ([`cells_above`]); the rest is neither computed nor read.
+    pub fn set_around<const D: usize>(&mut self, cells: &[Span], field: &Field<D>, by: [usize; D]) {
+        self.everywhere = false;
+        self.elsewhere.clear();
+        widen(cells, field, by, &mut self.inside, &mut self.spare);
+        self.around.clone_from(&self.inside);
     }
 
     /// Of fields whose values are to be moved three times, by `reach` cells along each axis at most: after the last time they may
@@ -185,6 +193,14 @@ impl Extent {
             },
         );
     }
+}
+
+/// Leaves in `spans` for each row where a field is above zero.
+pub(super) fn cells_above<const D: usize>(field: &Field<D>, spans: &mut Vec<Span>) {
+    let layout = field.layout();
+    spans.clear();
+    spans.resize(layout.rows(), NOTHING);
+    rows::items(layout, spans, |row, span| *span = differing(field.row(row), 0.0, block(layout)));
 }
 
 /// The cells of a row that differ from a value, in whole blocks.

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::correct::{Corrected, compensate, correct};
 use super::exchange::{Clipped, exchange, no_room_outside};
-use super::extent::Extent;
+use super::extent::{Extent, Span, cells_above};
 use super::pool::{Lent, Pool};
 use super::{Advection, Flow, cubic};
 use crate::Real;
@@ -21,6 +21,7 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, End, Ends, Grid};
 use crate::halo::RowRules;
 use crate::layout::{Layout, Row};
+use crate::ops::max_abs_faces;
 use crate::rows;
 use crate::sample::{AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Located, Places, Points, Rules, Windows};
 use crate::sample::{chunks, gather, max, min, reach};
@@ -56,6 +57,8 @@ pub struct MapScratch<const D: usize> {
     too_far: Option<f64>,
     longest: Longest<D>,
     extent: Extent,
+    /// Of each row the cells around which alone velocities are moved; empty: everywhere.
+    only: Vec<Span>,
     clipped: [Clipped; SMALL_GROUP],
     tracing: Pool<Work<D>>,
     sampling: Pool<Bench<D>>,
@@ -76,11 +79,21 @@ impl<const D: usize> MapScratch<D> {
             too_far: None,
             longest: Longest::default(),
             extent: Extent::default(),
+            only: Vec::new(),
             clipped: Default::default(),
             tracing: Pool::default(),
             sampling: Pool::default(),
             exchanging: Pool::default(),
         })
+    }
+
+    /// Room to lend, and to move nothing.
+    pub(crate) fn to_lend(layout: &Layout<D>) -> Result<Self, OutOfMemory> {
+        let mut scratch = MapScratch::new(&Layout::dense([1; D]), Advection::SemiLagrangian)?;
+        scratch.back.clear();
+        scratch.work.truncate(D);
+        scratch.reset_on(layout)?;
+        Ok(scratch)
     }
 
     /// How many fields that is.
@@ -121,16 +134,31 @@ impl<const D: usize> MapScratch<D> {
 
     /// Finds where everything comes from.
     pub fn trace(&mut self, scheme: Advection, flow: Flow<D>, dt: f64) {
-        let Self { back, forth, reach: margins, too_far, longest, tracing, .. } = self;
-        *too_far = trace_both(scheme, flow, dt, margins, tracing, longest, [back, forth]);
+        let Self { back, forth, reach: margins, too_far, longest, tracing, only, .. } = self;
+        only.clear();
+        *too_far = trace_both(scheme, flow, dt, margins, (tracing, longest), &|_| true, [back, forth]);
+    }
+
+    /// [`MapScratch::trace`] for velocities that are needed only where a field is above zero, and where that goes to within the step.
+    pub(crate) fn trace_only(&mut self, scheme: Advection, flow: Flow<D>, dt: f64, where_above: &Field<D>) {
+        let Self { back, forth, reach: margins, too_far, longest, tracing, only, extent, .. } = self;
+        cells_above(where_above, only);
+        // As far as three passes may look.
+        let furthest = flow.velocity.iter().zip(flow.grid.spacing).map(|(u, h)| f64::from(max_abs_faces(u)) / h);
+        let reach = (f64::from(FORTH) * dt.abs() * furthest.fold(0.0, f64::max)).min(1e6).ceil() as usize + 2;
+        extent.set_around(only, where_above, [3 * reach + 2; D]);
+        let (extent, layout) = (&*extent, where_above.layout());
+        let wanted = |row: Row<'_, D>| !extent.inside(layout, row).is_empty();
+        *too_far = trace_both(scheme, flow, dt, margins, (tracing, longest), &wanted, [back, forth]);
     }
 
     /// [`MapScratch::trace`] through the velocity that was left in the lent fields.
     pub fn trace_lent(&mut self, scheme: Advection, grid: &Grid<D>, tracer: Tracer, isa: Isa, dt: f64) {
-        let Self { back, forth, work, reach: margins, too_far, longest, tracing, .. } = self;
+        let Self { back, forth, work, reach: margins, too_far, longest, tracing, only, .. } = self;
+        only.clear();
         let velocity = (&work[..D]).try_into().expect("as many as axes");
         let flow = Flow { grid, velocity, tracer, isa };
-        *too_far = trace_both(scheme, flow, dt, margins, tracing, longest, [back, forth]);
+        *too_far = trace_both(scheme, flow, dt, margins, (tracing, longest), &|_| true, [back, forth]);
     }
 }
 
@@ -143,8 +171,8 @@ fn trace_both<const D: usize>(
     flow: Flow<D>,
     dt: f64,
     margins: &mut Vec<u8>,
-    pool: &Pool<Work<D>>,
-    longest: &mut Longest<D>,
+    (pool, longest): (&Pool<Work<D>>, &mut Longest<D>),
+    wanted: &(impl Fn(Row<'_, D>) -> bool + Sync),
     [back, forth]: [&mut [Field<D>]; 2],
 ) -> Option<f64> {
     longest.forget();
@@ -153,12 +181,12 @@ fn trace_both<const D: usize>(
     let longest = if forth_too { FORTH as f64 } else { 1.0 };
     let too_far = reach(flow.velocity, (longest * dt.abs() / flow.grid.min_spacing()) as Real, margins);
     match (scheme, flow.tracer) {
-        (Advection::MacCormack, Tracer::Rk2) => trace(&flow, dt, margins, pool, far, [back, forth]),
+        (Advection::MacCormack, Tracer::Rk2) => trace(&flow, dt, margins, (pool, far), wanted, [back, forth]),
         (Advection::MacCormack, _) => {
-            trace(&flow, dt, margins, pool, far, [back, &mut []]);
-            trace(&flow, -dt, margins, pool, far, [forth, &mut []]);
+            trace(&flow, dt, margins, (pool, far), wanted, [back, &mut []]);
+            trace(&flow, -dt, margins, (pool, far), wanted, [forth, &mut []]);
         }
-        _ => trace(&flow, dt, margins, pool, far, [back, &mut []]),
+        _ => trace(&flow, dt, margins, (pool, far), wanted, [back, &mut []]),
     }
     too_far
 }
@@ -210,15 +238,21 @@ fn carry_group<const D: usize>(
     exact: Option<&Field<D>>,
     scratch: &mut MapScratch<D>,
 ) {
-    let MapScratch { back, forth, work, reach: margins, longest, extent, clipped, sampling, exchanging, .. } = scratch;
+    let MapScratch { back, forth, work, reach: margins, longest, extent, only, clipped, sampling, exchanging, .. } =
+        scratch;
     let count = fields.len();
     let rules = fields[0].rules(conserved);
     let in_box = rules.of_box(fields[0].cells());
     // What the limiter cuts off goes two cells far; cubics read a cell more on each side.
     let reach: [usize; D] =
         std::array::from_fn(|a| longest.reach(a).max(2) + (scheme == Advection::MonotoneCubic) as usize);
+    let limited = !conserved && !only.is_empty();
+    // So many passes are still to come, of which each looks that far; faces lie between two cells.
+    let around = |passes: usize| reach.map(|r| passes * r + 1);
     if conserved {
         extent.set(fields, reach)
+    } else if limited {
+        extent.set_around(only, fields[0], around(if scheme == Advection::MacCormack { 3 } else { 1 }));
     } else {
         extent.set_everywhere()
     }
@@ -239,10 +273,18 @@ fn carry_group<const D: usize>(
             sample_all(map!(back), gather, fields, moved, sampling);
             finish(moved, conserved);
             label(compensated, fields);
-            extent.follow(moved, reach);
+            if limited {
+                extent.set_around(only, fields[0], around(2))
+            } else {
+                extent.follow(moved, reach)
+            }
             compensate(map!(forth), fields, moved, exact, compensated, sampling);
             finish(compensated, conserved);
-            extent.follow(compensated, reach);
+            if limited {
+                extent.set_around(only, fields[0], around(1))
+            } else {
+                extent.follow(compensated, reach)
+            }
             rooms.iter_mut().for_each(|room| room.relabel(At::Center, no_room_outside(fields[0])));
             clipped.iter_mut().for_each(|c| c.reset(fields[0]));
             correct(map!(back), fields, compensated, exact, Corrected { moved, rooms, clipped }, sampling);
@@ -260,6 +302,9 @@ fn carry_group<const D: usize>(
             field.finish_end_faces();
         } else {
             extent.copy(result, field);
+            if limited {
+                field.finish_end_faces();
+            }
         }
     }
 }
@@ -298,8 +343,8 @@ fn trace<const D: usize>(
     flow: &Flow<D>,
     dt: f64,
     margins: &[u8],
-    pool: &Pool<Work<D>>,
-    longest: &Longest<D>,
+    (pool, longest): (&Pool<Work<D>>, &Longest<D>),
+    wanted: &(impl Fn(Row<'_, D>) -> bool + Sync),
     [back, forth]: [&mut [Field<D>]; 2],
 ) {
     let paths = Paths::new(flow.velocity, flow.grid, dt, flow.tracer, flow.isa, margins);
@@ -315,16 +360,10 @@ fn trace<const D: usize>(
         work.windows.leave();
         work
     };
-    rows::for_each_run_with_ghosts(
-        &mut out,
-        &rules,
-        |_| true,
-        work,
-        |work, row, out| {
-            paths.enter(row, work);
-            paths.isa.run_wide(TraceRun { paths: &paths, work, row, out, longest });
-        },
-    );
+    rows::for_each_run_with_ghosts(&mut out, &rules, wanted, work, |work, row, out| {
+        paths.enter(row, work);
+        paths.isa.run_wide(TraceRun { paths: &paths, work, row, out, longest });
+    });
     out.iter_mut().for_each(|d| d.fill_halo());
 }
 

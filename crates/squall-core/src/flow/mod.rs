@@ -245,6 +245,21 @@ impl<const D: usize> Flow<D> {
         2 * D + 2 + substances + MapScratch::<D>::fields(options.advection)
     }
 
+    /// The same of a flow that nothing is advected in on the grid.
+    pub fn fields_needed_by_particles(substances: usize) -> usize {
+        3 * D + 2 + substances
+    }
+
+    /// Takes the memory that it takes to advect velocities and substances on the grid, or gives it back.
+    pub(crate) fn advects_on_grid(&mut self, advects: bool) -> Result<(), OutOfMemory> {
+        self.scratch = match advects {
+            true => MapScratch::new(&self.layout, self.options.advection)?,
+            false => MapScratch::to_lend(&self.layout)?,
+        };
+        self.scratch_for = self.options.advection;
+        Ok(())
+    }
+
     /// Adds something to be carried, of which there is `ambient` everywhere; returns its place in the list.
     pub fn add_substance(&mut self, name: &str, ambient: Real) -> Result<usize, OutOfMemory> {
         self.substances.push(Substance::on(&self.layout, &self.grid, name, ambient)?);

@@ -3,12 +3,14 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `balls` | the surface around particles: a union of balls |
+//! | `bits` | sets of cells |
 //! | `extrapolate` | velocities beyond the surface |
 //! | `redistance` | distances inside from those outside |
 //! | `fast_marching` | distances on both sides |
 //! | `particle_level_set` | a distance that a flow carries, and particles that keep it right |
 
 mod balls;
+mod bits;
 mod extrapolate;
 mod fast_marching;
 mod particle_level_set;
@@ -71,6 +73,12 @@ pub(crate) fn theta(inside: Real, outside: Real) -> Real {
 /// The smallest part of a way: what single precision can bear.
 pub(crate) const LEAST_THETA: Real = 0.05;
 
+/// Whether one of the values is negative.
+#[inline(always)]
+pub(crate) fn any_negative(values: &[Real]) -> bool {
+    values.iter().fold(0, |bits, v| bits | v.to_bits()) >> 31 == 1
+}
+
 /// `g = grad p` on the faces of liquid cells that are open ([`SLIVER`]), zero elsewhere; `p` is zero on the surface. Needs the ghosts of `p` and `phi`.
 pub(crate) fn gradient<const D: usize>(
     p: &Field<D>,
@@ -85,6 +93,10 @@ pub(crate) fn gradient<const D: usize>(
             let (mut pad_phi, mut pad_p) = (Pad::default(), Pad::default());
             let (phi_low, phi_high) = (phi.down(row, a, &mut pad_phi), phi.row(row));
             let (p_low, p_high) = (p.down(row, a, &mut pad_p), p.row(row));
+            if !any_negative(phi_low) && !any_negative(phi_high) {
+                face.fill(0.0);
+                continue;
+            }
             let open = open.map(|open| open[a].row(row));
             let n = face.len();
             let (phi_low, phi_high, p_low, p_high) = (&phi_low[..n], &phi_high[..n], &p_low[..n], &p_high[..n]);
@@ -119,6 +131,9 @@ pub(crate) fn sharpen_gradient<const D: usize>(
             let (mut pad_phi, mut pad_q) = (Pad::default(), Pad::default());
             let (phi_low, phi_high) = (phi.down(row, a, &mut pad_phi), phi.row(row));
             let (q_low, q_high) = (q.down(row, a, &mut pad_q), q.row(row));
+            if !any_negative(phi_low) && !any_negative(phi_high) {
+                continue;
+            }
             let open = open.map(|open| open[a].row(row));
             for x in 0..face.len() {
                 let theta = match (phi_low[x] < 0.0, phi_high[x] < 0.0) {

@@ -196,7 +196,7 @@ impl<const D: usize> ParticleLevelSet<D> {
     /// Finds distances inside again from those outside: where liquid has appeared beside other liquid or at a wall, shapes say how far it is to a side that
     /// is none.
     pub fn deepen(&mut self, grid: &Grid<D>) {
-        redistance_inside(&mut self.phi, &mut self.corrected[0], grid.spacing[0] as Real);
+        redistance_inside(&mut self.phi, &mut self.corrected[0], grid.spacing[0] as Real, super::BAND);
     }
 
     /// It vanishes there: `phi = max(phi, -distance)`.

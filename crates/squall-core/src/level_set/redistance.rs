@@ -9,19 +9,19 @@ use crate::rows::{self, Span};
 use crate::sample::{Isa, Kernel};
 use std::ops::Range;
 
-/// How far inside distances are computed, in cells.
+/// How far inside distances are computed, in cells, if nobody needs more.
 pub const BAND: usize = 5;
 
 /// A liquid cell is at least this far from the surface, in cells.
 const LEAST: Real = 0.02;
 
-/// Computes `phi` anew where it is negative, from where it is not. Deeper than [`BAND`] cells it is that. Fills ghosts.
-pub fn redistance_inside<const D: usize>(phi: &mut Field<D>, next: &mut Field<D>, h: Real) {
-    let (deepest, isa) = (-(BAND as Real) * h, Isa::best());
+/// Computes `phi` anew where it is negative, from where it is not. Deeper than `band` cells it is that. Fills ghosts.
+pub fn redistance_inside<const D: usize>(phi: &mut Field<D>, next: &mut Field<D>, h: Real, band: usize) {
+    let (deepest, isa) = (-(band as Real) * h, Isa::best());
     phi.par_rows(|_, phi| phi.iter_mut().filter(|phi| **phi < 0.0).for_each(|phi| *phi = deepest));
     // Both are the same beyond their cells, too: which of them is saved depends on how often they are exchanged.
     next.copy_all(phi);
-    for _ in 0..BAND {
+    for _ in 0..band {
         phi.fill_halo();
         let now = &*phi;
         rows::for_each([&mut *next], |row, [out]| {
@@ -39,7 +39,7 @@ pub fn redistance_inside<const D: usize>(phi: &mut Field<D>, next: &mut Field<D>
                     [now.down(row, a, low), now.up(row, a, high)]
                 })
             };
-            isa.run(Pass { here, beside, wet, h, out });
+            isa.run(Pass { here, beside, wet, h, deepest, out });
         });
         phi.swap_values(next);
     }
@@ -52,14 +52,15 @@ struct Pass<'a, const D: usize> {
     beside: [[&'a [Real]; 2]; D],
     wet: Range<usize>,
     h: Real,
+    deepest: Real,
     out: &'a mut [Real],
 }
 
 impl<const D: usize> Kernel for Pass<'_, D> {
     #[inline(always)]
     fn run(self) {
-        let Pass { here, beside, wet, h, out } = self;
-        let (deepest, least) = (-(BAND as Real) * h, -LEAST * h);
+        let Pass { here, beside, wet, h, deepest, out } = self;
+        let least = -LEAST * h;
         let mut x = wet.start;
         // Eight at once: arrays of fixed length become vectors.
         while x < wet.end {

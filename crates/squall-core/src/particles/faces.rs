@@ -1,13 +1,13 @@
-//! Values on the faces around one tile, as particles read them: the corners of all components found at once, four numbers at a time.
+//! Values on the faces around one tile, as particles read them: of eight particles at once, the corners of all components found together.
 //!
-//! Copies are interleaved: of `K` fields the values at a place lie side by side, so that two places along x of two fields are one
-//! load of four numbers. (One sample after the other, with corners of its own, took five times as long.)
+//! Copies are interleaved: of `K` fields the values at a place lie side by side, so that two places along x of all fields are read together.
+//! (One particle after the other, four numbers at a time, took twice as long.)
 
 use super::Patch;
+use super::eight::{Eight, LANES};
 use crate::Real;
 use crate::field::VectorField;
 use crate::tiles::Tile;
-use wide::f32x4;
 
 /// Copies of the faces of `K` vector fields around a tile. Their memory is kept from tile to tile.
 #[derive(Clone, Debug)]
@@ -17,32 +17,74 @@ pub(super) struct Faces<const D: usize, const K: usize> {
     stride: [usize; D],
     margin: Real,
     /// The last place that has one above it, along each axis.
-    last: [Real; 4],
+    last: [Real; D],
     patch: Patch<D>,
 }
 
 impl<const D: usize, const K: usize> Default for Faces<D, K> {
     fn default() -> Self {
         let values = std::array::from_fn(|_| Vec::new());
-        Faces { values, stride: [0; D], margin: 0.0, last: [0.0; 4], patch: Patch::default() }
+        Faces { values, stride: [0; D], margin: 0.0, last: [0.0; D], patch: Patch::default() }
     }
 }
 
-/// The corners of the cells of faces around a place, and the ways from them.
+/// The corners of the cells of faces around some places, and the ways from them.
 #[derive(Clone, Copy)]
-pub(super) struct Corners<const D: usize> {
+pub(super) struct Corners<const D: usize, V> {
     /// Of each component.
-    at: [usize; D],
-    /// From faces across an axis, and from the centres between them.
-    way: [[Real; 4]; 2],
+    at: [[u32; LANES]; D],
+    /// From faces across an axis, and from the centres between them, along each axis.
+    way: [[V; D]; 2],
 }
 
-impl<const D: usize> Corners<D> {
+impl<const D: usize, V: Eight> Corners<D, V> {
+    /// The corners around places, counted from `first` places below, along each axis up to the last one that has one above it.
+    #[inline(always)]
+    pub fn new(place: &[V; D], first: Real, stride: [usize; D], last: [Real; D]) -> Self {
+        let mut way = [[V::splat(0.0); D]; 2];
+        let mut on = [[V::splat(0.0).whole(); D]; 2];
+        for center in 0..2 {
+            for b in 0..D {
+                // What is no number becomes zero.
+                let x = place[b] + V::splat(first - 0.5 * center as Real);
+                let x = x.max(V::splat(0.0)).min(V::splat(last[b] + 1.0));
+                let i = x.min(V::splat(last[b])).whole();
+                way[center][b] = x - V::real(i);
+                on[center][b] = V::times(i, stride[b] as u32);
+            }
+        }
+        let mut at = [[0; LANES]; D];
+        for a in 0..D {
+            let mut sum = on[usize::from(a != 0)][0];
+            for b in 1..D {
+                sum = sum + on[usize::from(a != b)][b];
+            }
+            at[a] = V::places(sum);
+        }
+        Corners { at, way }
+    }
+
+    /// The place of the corner of component `a`.
+    #[inline(always)]
+    pub fn at(&self, a: usize) -> &[u32; LANES] {
+        &self.at[a]
+    }
+
     /// The way along axis `b` from a corner of component `a`.
     #[inline(always)]
-    fn way(&self, a: usize, b: usize) -> Real {
+    pub fn way(&self, a: usize, b: usize) -> V {
         self.way[usize::from(a != b)][b]
     }
+}
+
+/// How far from a corner the `r`-th of the lines along x lies.
+#[inline(always)]
+pub(super) fn line<const D: usize>(r: usize, stride: [usize; D]) -> usize {
+    let mut on = 0;
+    for b in 1..D {
+        on += (r >> (b - 1) & 1) * stride[b];
+    }
+    on
 }
 
 impl<const D: usize, const K: usize> Faces<D, K> {
@@ -56,8 +98,7 @@ impl<const D: usize, const K: usize> Faces<D, K> {
             stride *= size;
         }
         for (a, values) in self.values.iter_mut().enumerate() {
-            // Four numbers are read where two may be there.
-            values.resize(stride + 4, 0.0);
+            values.resize(stride, 0.0);
             for (k, field) in fields.iter().enumerate() {
                 self.patch.copy(&field[a], tile, margin, periodic);
                 let places = values[k..].iter_mut().step_by(K);
@@ -66,92 +107,85 @@ impl<const D: usize, const K: usize> Faces<D, K> {
         }
     }
 
-    /// The corners around a place, in cells from the tile's lower corner.
+    /// The largest of the values.
+    pub fn fastest(&self) -> Real {
+        self.values.iter().flatten().fold(0.0, |most, v| v.abs().max(most))
+    }
+
+    /// The corners around places, in cells from the tile's lower corner.
     #[inline(always)]
-    pub fn corners(&self, place: [Real; D]) -> Corners<D> {
-        let x = four(place) + f32x4::splat(self.margin);
-        let last = f32x4::new(self.last);
-        let (faces, centers) = (below(x, last), below(x - f32x4::splat(0.5), last));
-        let all = (0..D).map(|b| centers.0[b] as usize * self.stride[b]).sum::<usize>();
-        let mut at = [all; D];
-        for a in 0..D {
-            at[a] = all + faces.0[a] as usize * self.stride[a] - centers.0[a] as usize * self.stride[a];
+    pub fn corners<V: Eight>(&self, place: &[V; D]) -> Corners<D, V> {
+        Corners::new(place, self.margin, self.stride, self.last)
+    }
+
+    /// What lies at the corners of component `a` below along x, and at those above, on one of the lines along it.
+    #[inline(always)]
+    fn line<V: Eight>(&self, corners: &Corners<D, V>, a: usize, r: usize) -> [[V; K]; 2] {
+        const { assert!(K == 1 || K == 2, "one field or two") };
+        let (values, at, on) = (&self.values[a][..], corners.at(a), line(r, self.stride));
+        // SAFETY: corners have another place above them along each axis, and all of both is there.
+        unsafe {
+            if K == 1 {
+                let [low, high] = V::twos(values, at, on);
+                [[low; K], [high; K]]
+            } else {
+                let all = V::fours(values, at, on);
+                let (mut low, mut high) = ([all[0]; K], [all[2]; K]);
+                (low[K - 1], high[K - 1]) = (all[K - 1], all[2 + K - 1]);
+                [low, high]
+            }
         }
-        Corners { at, way: [faces.1, centers.1] }
     }
 
-    /// Four numbers of a component: two places along x of two fields, or two and what lies behind them.
+    /// Component `a` of the field with number `k`.
     #[inline(always)]
-    fn four(&self, a: usize, at: usize) -> f32x4 {
-        let mut four = [0.0; 4];
-        four.copy_from_slice(&self.values[a][at..at + 4]);
-        f32x4::new(four)
-    }
-
-    /// The rows of component `a` beside a place, mixed across x, with how that changes along the other axes; the first of them is unused.
-    #[inline(always)]
-    fn across(&self, corners: &Corners<D>, a: usize) -> (f32x4, [f32x4; D]) {
-        let at = corners.at[a];
-        let y = f32x4::splat(corners.way(a, 1));
-        let (low, high) = (self.four(a, at), self.four(a, at + self.stride[1]));
-        let mut rise = [high - low; D];
-        let mut line = low + y * rise[1];
-        if D == 3 {
-            let z = f32x4::splat(corners.way(a, D - 1));
-            let at = at + self.stride[D - 1];
-            let (low, high) = (self.four(a, at), self.four(a, at + self.stride[1]));
-            let upper = low + y * (high - low);
-            rise[D - 1] = upper - line;
-            rise[1] += z * ((high - low) - rise[1]);
-            line += z * rise[D - 1];
+    pub fn value<V: Eight>(&self, corners: &Corners<D, V>, a: usize, k: usize) -> V {
+        let x = corners.way(a, 0);
+        let mut lines = [x; 4];
+        for r in 0..1usize << (D - 1) {
+            let [low, high] = self.line(corners, a, r);
+            lines[r] = low[k].mix(high[k], x);
         }
-        (line, rise)
+        across(lines, corners, a).0
     }
 
-    /// Component `a` of every field.
+    /// Component `a` of every field, and how that with number `k` changes along each axis over a cell.
     #[inline(always)]
-    pub fn values(&self, corners: &Corners<D>, a: usize) -> [Real; K] {
-        let (line, _) = self.across(corners, a);
-        along_x(line.to_array(), corners.way(a, 0))
-    }
-
-    /// Component `a` of every field, and how the one with number `k` changes along each axis over a cell.
-    #[inline(always)]
-    pub fn values_and_slope(&self, corners: &Corners<D>, a: usize, k: usize) -> ([Real; K], [Real; D]) {
-        let (line, rise) = self.across(corners, a);
-        let (x, line) = (corners.way(a, 0), line.to_array());
-        let mut slope = [0.0; D];
-        slope[0] = line[K + k] - line[k];
-        for b in 1..D {
-            slope[b] = along_x::<K>(rise[b].to_array(), x)[k];
+    pub fn values_and_slope<V: Eight>(&self, corners: &Corners<D, V>, a: usize, k: usize) -> ([V; K], [V; D]) {
+        let x = corners.way(a, 0);
+        let (mut lines, mut rise) = ([[x; 4]; K], [x; 4]);
+        for r in 0..1usize << (D - 1) {
+            let [low, high] = self.line(corners, a, r);
+            for m in 0..K {
+                lines[m][r] = low[m].mix(high[m], x);
+            }
+            rise[r] = high[k] - low[k];
         }
-        (along_x(line, x), slope)
+        let (mut values, mut slope) = ([x; K], [x; D]);
+        for m in 0..K {
+            let (value, slopes) = across(lines[m], corners, a);
+            values[m] = value;
+            if m == k {
+                slope = slopes;
+            }
+        }
+        slope[0] = across(rise, corners, a).0;
+        (values, slope)
     }
 }
 
-/// The whole numbers below some that are not negative, none above `last`, and the ways from them.
+/// From the lines along x beside places to the places themselves, and how that changes along the other axes.
 #[inline(always)]
-pub(super) fn below(x: f32x4, last: f32x4) -> ([i32; 4], [Real; 4]) {
-    // What is no number becomes zero.
-    let x = x.fast_max(f32x4::ZERO).fast_min(last + f32x4::ONE);
-    let i = x.fast_min(last).fast_trunc_int();
-    (i.to_array(), (x - f32x4::from_i32x4(i)).to_array())
-}
-
-/// The coordinates of a place as four numbers.
-#[inline(always)]
-pub(super) fn four<const D: usize>(place: [Real; D]) -> f32x4 {
-    let mut x = [0.0; 4];
-    x[..D].copy_from_slice(&place);
-    f32x4::new(x)
-}
-
-/// Mixes two places along x.
-#[inline(always)]
-fn along_x<const K: usize>(line: [Real; 4], x: Real) -> [Real; K] {
-    let mut out = [0.0; K];
-    for k in 0..K {
-        out[k] = line[k] + x * (line[K + k] - line[k]);
+fn across<const D: usize, V: Eight>(lines: [V; 4], corners: &Corners<D, V>, a: usize) -> (V, [V; D]) {
+    let y = corners.way(a, 1);
+    let (value, rise) = (lines[0].mix(lines[1], y), lines[1] - lines[0]);
+    let mut slope = [rise; D];
+    if D == 2 {
+        return (value, slope);
     }
-    out
+    let z = corners.way(a, D - 1);
+    let upper = lines[2].mix(lines[3], y);
+    slope[1] = rise.mix(lines[3] - lines[2], z);
+    slope[D - 1] = upper - value;
+    (value.mix(upper, z), slope)
 }

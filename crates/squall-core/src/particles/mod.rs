@@ -10,11 +10,13 @@
 //! | `transfer` | momentum from particles to faces and back (APIC), and moving them |
 //! | `carried` | what particles carry besides: inks, heat |
 //! | `patch` | values around one tile, to be sampled |
+//! | `eight` | eight of them at once |
 //! | `faces` | velocities around one tile, as particles read them |
 //! | `follow` | going over to other tiles |
 //! | `walls` | what keeps them in the box |
 
 mod carried;
+mod eight;
 mod faces;
 mod follow;
 mod patch;
@@ -24,11 +26,14 @@ mod walls;
 
 pub(crate) use carried::{Carried, Found, SPREAD, continue_beyond};
 pub(crate) use patch::Patch;
-pub(crate) use seed::{Cells, cells_of, jitter, position};
+pub(crate) use seed::{Cells, cells_of, jitter, lattice_point, position};
+pub(crate) use transfer::BackTracer;
 pub use transfer::Blend;
-pub(crate) use walls::keep_within;
+use transfer::cell_of;
+pub(crate) use walls::{keep_within, within};
 
 use crate::Real;
+use crate::field::Field;
 use crate::layout::{Layout, tile_width};
 use crate::sim::StateVisitor;
 use crate::threads::{self, prelude::*};
@@ -37,6 +42,7 @@ use crate::visit::visit_list;
 
 /// A particle: a piece of liquid. 64 bytes in 3D.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
 pub struct Particle<const D: usize> {
     /// Where it is, in cells from the lower corner of its tile.
     pub place: [Real; D],
@@ -123,10 +129,50 @@ impl<const D: usize> Particles<D> {
             let old = numbers.len();
             numbers.resize(old + each, 0.0);
             let velocity = begin(cell, within, &mut numbers[old..]);
+            make_room_for_one(&mut self.tiles[number]);
             self.tiles[number].push(Particle { place, velocity, slope: [[0.0; D]; D], id });
             added += 1;
         }
         added
+    }
+
+    /// Adds particles at places within cells, of which `begin(tile, place)` tells the velocity and how it changes around them.
+    pub(crate) fn extend_with_slopes(
+        &mut self,
+        places: impl IntoIterator<Item = ([isize; D], [Real; D])>,
+        mut begin: impl FnMut(&Tile<D>, [Real; D]) -> ([Real; D], [[Real; D]; D]),
+    ) {
+        assert_eq!(self.carried.each, 0, "particles that carry nothing");
+        for (cell, within) in places {
+            let Some(number) = self.layout.tile_of(cell) else { continue };
+            let tile = self.layout.tile(number);
+            let place = std::array::from_fn(|a| (cell[a] - tile.first[a]) as Real + within[a]);
+            let id = self.next_id;
+            self.next_id = self.next_id.wrapping_add(1);
+            let (velocity, slope) = begin(&tile, place);
+            make_room_for_one(&mut self.tiles[number]);
+            self.tiles[number].push(Particle { place, velocity, slope, id });
+        }
+    }
+
+    /// Removes those in cells where a field is above zero; returns how many.
+    pub(crate) fn remove_where(&mut self, field: &Field<D>) -> usize {
+        assert_eq!(self.carried.each, 0, "particles that carry nothing");
+        let (layout, before) = (&self.layout, self.len());
+        let tiles = self.tiles.par_iter_mut().enumerate().filter(|(_, list)| !list.is_empty());
+        tiles.for_each_init(Patch::default, |patch, (number, list)| {
+            let tile = layout.tile(number);
+            patch.copy(field, &tile, 0, [false; D]);
+            if patch.values().iter().any(|v| *v > 0.0) {
+                list.retain(|p| patch.values()[cell_of(p.place, tile.cells)] <= 0.0);
+            }
+        });
+        before - self.len()
+    }
+
+    /// Gives memory back that is not needed for the particles that there are.
+    pub(crate) fn give_back(&mut self) {
+        self.tiles.iter_mut().for_each(|list| list.shrink_to(list.len() + list.len() / 8));
     }
 
     /// Gives particles that have moved to the tiles where they now are: at most one tile away. Those where no cell is leave the
@@ -213,6 +259,13 @@ impl<const D: usize> Placed<D> for Particle<D> {
     }
 }
 
+/// Lists of particles grow by an eighth: twice as much would be most of the memory of a liquid.
+fn make_room_for_one<P>(list: &mut Vec<P>) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(list.len() / 8 + 16);
+    }
+}
+
 /// Those that leave a tile, with the way to the one that they go to; `None` leaves the grid.
 pub(crate) type Leaving<P> = Vec<(Option<u8>, P)>;
 
@@ -251,6 +304,7 @@ pub(crate) fn settle<const D: usize, P: Placed<D>>(
         for code in 0..3u8.pow(D as u32) {
             let Some(from) = source(layout, number, code, periodic) else { continue };
             for (i, (_, p)) in leaving[from].iter().enumerate().filter(|(_, (way, _))| *way == Some(code)) {
+                make_room_for_one(list);
                 list.push(*p);
                 carried.extend_from_slice(&taken[from][i * each..][..each]);
             }

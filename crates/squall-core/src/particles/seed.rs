@@ -36,7 +36,7 @@ impl<const D: usize> Particles<D> {
         inside: impl Fn([f64; D]) -> bool,
         begin: impl Fn([f64; D], &mut [Real]) -> [Real; D],
     ) -> usize {
-        let mut new = Vec::new();
+        let (mut new, mut added) = (Vec::new(), 0);
         for tile in self.tiles_in(&cells) {
             for cell in cells_of(&tile).filter(|cell| is_in(&cells, *cell)) {
                 for k in 0..per_axis.pow(D as u32) {
@@ -46,8 +46,9 @@ impl<const D: usize> Particles<D> {
                     }
                 }
             }
+            added += self.extend(new.drain(..), |cell, within, carried| begin(position(grid, cell, within), carried));
         }
-        self.extend(new, |cell, within, carried| begin(position(grid, cell, within), carried))
+        added
     }
 
     /// Brings the number of particles where `inside` says so to what it should be, if they are too few: new ones come where there are fewest, into

@@ -12,7 +12,8 @@
 //! FLIP (Brackbill & Ruppel 1986; Zhu & Bridson 2005) gives particles the change of the grid's velocity instead: `u_p += sum_f w (u_f - before)`.
 
 use super::carried::limits;
-use super::faces::{Faces, below, four};
+use super::eight::{Eight, Job, LANES, run, run_mut};
+use super::faces::{Corners, Faces, line};
 use super::{Particle, Particles};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
@@ -42,19 +43,21 @@ impl<const D: usize> Particles<D> {
         weight: &mut VectorField<D>,
     ) -> Result<(), OutOfMemory> {
         let isa = Isa::best();
-        for a in 0..D {
-            let (u, weight) = (&mut u[a], &mut weight[a]);
+        for (u, weight) in u.iter_mut().zip(&mut *weight) {
             weight.relabel(u.at(), u.ends());
             u.fill(0.0);
             weight.fill(0.0);
-            let lower: [bool; D] = std::array::from_fn(|b| a == b);
-            scatter.add([u, weight], |tile, windows| {
-                let particles = self.of_tile(tile.number);
-                if !particles.is_empty() {
-                    with_sums(&tile, 0.0, |sums| isa.run(Momentum { particles, axis: a, lower, sums }), windows);
-                }
-            })?;
-            let sums = &*weight;
+        }
+        let mut pairs = u.iter_mut().zip(&mut *weight);
+        let fields: [_; D] = std::array::from_fn(|_| pairs.next().map(|(u, m)| [u, m]).expect("one for each axis"));
+        scatter.add_all(fields, |tile, windows| {
+            let particles = self.of_tile(tile.number);
+            if !particles.is_empty() {
+                with_sums(&tile, 0.0, |sums| run(isa, Momentum { sums }, particles), windows);
+            }
+        })?;
+        for (u, weight) in u.iter_mut().zip(&*weight) {
+            let sums = weight;
             u.par_rows(|row, u| {
                 for (u, m) in u.iter_mut().zip(sums.row(row)) {
                     *u = if *m > 0.0 { *u / *m } else { 0.0 };
@@ -85,7 +88,12 @@ impl<const D: usize> Particles<D> {
                 return;
             }
             let limits = limits(layout, &tile, periodic);
-            with_sums(&tile, 0.0, |sums| isa.run(Count { particles, part, limits, sums }), windows);
+            with_sums(
+                &tile,
+                0.0,
+                |sums| isa.run(Count { particles, part, limits, sums }),
+                std::array::from_mut(windows),
+            );
         })
     }
 
@@ -99,7 +107,8 @@ impl<const D: usize> Particles<D> {
                 DEEP.with_borrow_mut(|deep| {
                     find_deep(particles, tile.cells, deep);
                     let (cells, deep) = (tile.cells, &deep[0][..]);
-                    with_sums(&tile, Real::INFINITY, |sums| isa.run(Nearest { particles, cells, deep, sums }), windows);
+                    let job = |sums: &mut Sums<'_, D>| isa.run(Nearest { particles, cells, deep, sums });
+                    with_sums(&tile, Real::INFINITY, job, std::array::from_mut(windows));
                 });
             }
         })
@@ -115,11 +124,11 @@ impl<const D: usize> Particles<D> {
                 match blend {
                     Blend::Apic => {
                         now.copy([u], &tile, 1, periodic);
-                        isa.run(TakeAffine { particles, now });
+                        run_mut(isa, TakeAffine { now }, particles);
                     }
                     Blend::Flip(part) => {
                         both.copy([u, before], &tile, 1, periodic);
-                        isa.run(TakeChange { particles, both, part });
+                        run_mut(isa, TakeChange { both, part }, particles);
                     }
                 }
             },
@@ -127,15 +136,15 @@ impl<const D: usize> Particles<D> {
     }
 
     /// Gives particles half of a push, `u -= k g`, and moves them along a flow for a time in which a unit of velocity covers `cells` cells, by
-    /// the midpoint rule. The flow is looked at no further than `margin` cells from a tile. `hold(tile, particle)` puts a particle back
-    /// to where it may be. Needs the ghosts of `g` and `u`.
+    /// the midpoint rule. The flow is looked at no further than `margin` cells from a tile. `within(tile)` says how far
+    /// particles may go along each axis, in cells from the tile's lower corner. Needs the ghosts of `g` and `u`.
     pub fn push_and_advance(
         &mut self,
         (g, k): (&VectorField<D>, Real),
         (u, cells): (&VectorField<D>, Real),
         margin: usize,
         periodic: [bool; D],
-        hold: impl Fn(&Tile<D>, &mut Particle<D>) + Sync + Send,
+        within: impl Fn(&Tile<D>) -> [[Real; 2]; D] + Sync + Send,
     ) {
         let (layout, isa) = (self.layout.clone(), Isa::best());
         self.tiles.par_iter_mut().enumerate().filter(|(_, list)| !list.is_empty()).for_each_init(
@@ -143,8 +152,7 @@ impl<const D: usize> Particles<D> {
             |both, (number, particles)| {
                 let tile = layout.tile(number);
                 both.copy([u, g], &tile, margin, periodic);
-                isa.run(Advance { particles, both, k, cells });
-                particles.iter_mut().for_each(|p| hold(&tile, p));
+                run_mut(isa, Advance { both, k, cells, within: within(&tile) }, particles);
             },
         );
     }
@@ -157,12 +165,13 @@ thread_local! {
     static DEEP: RefCell<[Vec<u8>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
 }
 
-/// Lets `f` add up over a tile and a cell around it, `K` values for each place side by side, which is faster than into windows; then moves all to the windows.
-fn with_sums<const D: usize, const K: usize>(
+/// Lets `f` add up over a tile and a cell around it, for each of `N` kinds of places `K` values side by side, which is faster than into windows; then moves
+/// all to the windows.
+fn with_sums<const D: usize, const K: usize, const N: usize>(
     tile: &Tile<D>,
     nothing: Real,
     f: impl FnOnce(&mut Sums<'_, D>),
-    windows: &mut [Window<'_, D>; K],
+    windows: &mut [[Window<'_, D>; K]; N],
 ) {
     SUMS.with_borrow_mut(|room| {
         let sizes = tile.cells.map(|n| n + 2);
@@ -172,23 +181,26 @@ fn with_sums<const D: usize, const K: usize>(
         }
         let mut last = [0.0; 4];
         (0..D).for_each(|a| last[a] = tile.cells[a] as Real);
-        room.clear();
         // Kernels look four values ahead.
-        room.resize(stride[D - 1] * sizes[D - 1] + 4, nothing);
-        f(&mut Sums { values: room, stride, last });
-        for (r, row) in room.chunks_exact(K * sizes[0]).take(sizes[1..].iter().product()).enumerate() {
-            let (mut index, mut rest) = (tile.first, r);
-            index[0] -= 1;
-            for a in 1..D {
-                index[a] += (rest % sizes[a]) as isize - 1;
-                rest /= sizes[a];
-            }
-            if row.iter().all(|v| *v == nothing) {
-                continue;
-            }
-            for (k, window) in windows.iter_mut().enumerate() {
-                let out = window.row(index, sizes[0]);
-                out.iter_mut().zip(row.iter().skip(k).step_by(K)).for_each(|(out, v)| *out = *v);
+        let size = stride[D - 1] * sizes[D - 1] + 4;
+        room.clear();
+        room.resize(N * size, nothing);
+        f(&mut Sums { values: room, size, stride, last });
+        for (room, windows) in room.chunks_exact(size).zip(windows) {
+            for (r, row) in room.chunks_exact(K * sizes[0]).take(sizes[1..].iter().product()).enumerate() {
+                let (mut index, mut rest) = (tile.first, r);
+                index[0] -= 1;
+                for a in 1..D {
+                    index[a] += (rest % sizes[a]) as isize - 1;
+                    rest /= sizes[a];
+                }
+                if row.iter().all(|v| *v == nothing) {
+                    continue;
+                }
+                for (k, window) in windows.iter_mut().enumerate() {
+                    let out = window.row(index, sizes[0]);
+                    out.iter_mut().zip(row.iter().skip(k).step_by(K)).for_each(|(out, v)| *out = *v);
+                }
             }
         }
     });
@@ -197,6 +209,8 @@ fn with_sums<const D: usize, const K: usize>(
 /// Values for the places of a tile and of a cell around it, the first of which is that at -1.
 struct Sums<'a, const D: usize> {
     values: &'a mut [Real],
+    /// Of one kind of places.
+    size: usize,
     stride: [usize; D],
     /// The last place that has one above it, counted from -1.
     last: [Real; 4],
@@ -219,6 +233,23 @@ impl<const D: usize> Sums<'_, D> {
     }
 }
 
+/// The whole numbers below some that are not negative, none above `last`, and the ways from them.
+#[inline(always)]
+fn below(x: f32x4, last: f32x4) -> ([i32; 4], [Real; 4]) {
+    // What is no number becomes zero.
+    let x = x.fast_max(f32x4::ZERO).fast_min(last + f32x4::ONE);
+    let i = x.fast_min(last).fast_trunc_int();
+    (i.to_array(), (x - f32x4::from_i32x4(i)).to_array())
+}
+
+/// The coordinates of a place as four numbers.
+#[inline(always)]
+fn four<const D: usize>(place: [Real; D]) -> f32x4 {
+    let mut x = [0.0; 4];
+    x[..D].copy_from_slice(&place);
+    f32x4::new(x)
+}
+
 /// The weights across x: pairs of the way to go on in memory, and the weight.
 #[inline(always)]
 fn across<const D: usize>(r: usize, stride: [usize; D], way: [Real; 4]) -> (usize, Real) {
@@ -231,39 +262,44 @@ fn across<const D: usize>(r: usize, stride: [usize; D], way: [Real; 4]) -> (usiz
     (at, w)
 }
 
-/// `m_f += w`, `m_f u_f += w (u_p + c_p . (x_f - x_p))`.
+/// `m_f += w`, `m_f u_f += w (u_p + c_p . (x_f - x_p))`, for all components.
 struct Momentum<'a, 'b, const D: usize> {
-    particles: &'a [Particle<D>],
-    axis: usize,
-    /// Along which axes faces lie on the lower side of cells.
-    lower: [bool; D],
     sums: &'a mut Sums<'b, D>,
 }
 
-impl<const D: usize> Kernel for Momentum<'_, '_, D> {
+impl<const D: usize> Job<D> for Momentum<'_, '_, D> {
     #[inline(always)]
-    fn run(self) {
-        let Momentum { particles, axis, lower, sums } = self;
-        let shift = four(lower.map(|lower| if lower { 0.0 } else { 0.5 }));
-        for p in particles {
-            let (at, way) = sums.corner(four(p.place) - shift);
-            let slope = p.slope[axis];
-            // The velocity that it has at the first face.
-            let mut v = p.velocity[axis];
+    fn eight<V: Eight>(&mut self, particles: &mut [Particle<D>; LANES], count: usize) {
+        let Sums { values, size, stride, last } = &mut *self.sums;
+        let mut there = [1.0; LANES];
+        there[count..].fill(0.0);
+        let (one, there) = (V::splat(1.0), V::new(there));
+        let p = V::read(particles);
+        let mut ends = [0.0; D];
+        ends.copy_from_slice(&last[..D]);
+        // Places begin at -1.
+        let corners = Corners::new(&p.place, 1.0, *stride, ends);
+        for a in 0..D {
+            let (slope, high) = (p.slope[a], corners.way(a, 0));
+            // The velocity that each has at the first face.
+            let mut first = p.velocity[a];
             for b in 0..D {
-                v -= slope[b] * way[b];
+                first = first - slope[b] * corners.way(a, b);
             }
-            let (first, second) = (1.0 - way[0], way[0]);
-            let line = f32x4::new([first * v, first, second * (v + slope[0]), second]);
-            let more = f32x4::new([first, 0.0, second, 0.0]);
             for r in 0..1usize << (D - 1) {
-                let (on, w) = across(r, sums.stride, way);
-                let mut change = 0.0;
+                let (mut w, mut v) = (there, first);
                 for b in 1..D {
-                    change += (r >> (b - 1) & 1) as Real * slope[b];
+                    let way = corners.way(a, b);
+                    if r >> (b - 1) & 1 == 1 {
+                        (w, v) = (w * way, v + slope[b]);
+                    } else {
+                        w = w * (one - way);
+                    }
                 }
-                let sum = sums.four(at + on);
-                *sum = (f32x4::new(*sum) + f32x4::splat(w) * (line + f32x4::splat(change) * more)).to_array();
+                let (low, high) = (w * (one - high), w * high);
+                let more = [low * v, low, high * (v + slope[0]), high];
+                // SAFETY: corners have another place above them along each axis, and all of both is there.
+                unsafe { V::add_fours(&mut values[a * *size..][..*size], corners.at(a), line(r, *stride), more) };
             }
         }
     }
@@ -319,7 +355,7 @@ fn find_deep<const D: usize>(particles: &[Particle<D>], cells: [usize; D], [full
 
 /// The number of the cell of a tile that a place is in.
 #[inline(always)]
-fn cell_of<const D: usize>(place: [Real; D], cells: [usize; D]) -> usize {
+pub(super) fn cell_of<const D: usize>(place: [Real; D], cells: [usize; D]) -> usize {
     (0..D).rev().fold(0, |at, a| at * cells[a] + (place[a] as i32 as usize).min(cells[a] - 1))
 }
 
@@ -369,79 +405,122 @@ impl<const D: usize> Kernel for Nearest<'_, '_, D> {
 
 /// What particles take by APIC.
 struct TakeAffine<'a, const D: usize> {
-    particles: &'a mut [Particle<D>],
     now: &'a Faces<D, 1>,
 }
 
-impl<const D: usize> Kernel for TakeAffine<'_, D> {
+impl<const D: usize> Job<D> for TakeAffine<'_, D> {
     #[inline(always)]
-    fn run(self) {
-        let TakeAffine { particles, now } = self;
-        for p in particles {
-            let corners = now.corners(p.place);
-            for a in 0..D {
-                let ([value], slope) = now.values_and_slope(&corners, a, 0);
-                (p.velocity[a], p.slope[a]) = (value, slope);
-            }
+    fn eight<V: Eight>(&mut self, particles: &mut [Particle<D>; LANES], _: usize) {
+        let mut p = V::read(particles);
+        let corners = self.now.corners(&p.place);
+        for a in 0..D {
+            let ([value], slope) = self.now.values_and_slope(&corners, a, 0);
+            (p.velocity[a], p.slope[a]) = (value, slope);
         }
+        V::write(&p, particles);
     }
 }
 
 /// What particles take by FLIP.
 struct TakeChange<'a, const D: usize> {
-    particles: &'a mut [Particle<D>],
     /// The flow now and before.
     both: &'a Faces<D, 2>,
     part: Real,
 }
 
-impl<const D: usize> Kernel for TakeChange<'_, D> {
+impl<const D: usize> Job<D> for TakeChange<'_, D> {
     #[inline(always)]
-    fn run(self) {
-        let TakeChange { particles, both, part } = self;
-        for p in particles {
-            let corners = both.corners(p.place);
-            for a in 0..D {
-                let [now, before] = both.values(&corners, a);
-                let changed = p.velocity[a] + now - before;
-                p.velocity[a] = now + part * (changed - now);
-                p.slope[a] = [0.0; D];
-            }
+    fn eight<V: Eight>(&mut self, particles: &mut [Particle<D>; LANES], _: usize) {
+        let mut p = V::read(particles);
+        let corners = self.both.corners(&p.place);
+        for a in 0..D {
+            let ([now, before], _) = self.both.values_and_slope(&corners, a, 0);
+            let changed = p.velocity[a] + now - before;
+            p.velocity[a] = now.mix(changed, V::splat(self.part));
+            p.slope[a] = [V::splat(0.0); D];
         }
+        V::write(&p, particles);
     }
 }
 
 struct Advance<'a, const D: usize> {
-    particles: &'a mut [Particle<D>],
     /// The flow and the push.
     both: &'a Faces<D, 2>,
     k: Real,
     cells: Real,
+    /// Where they may be, along each axis.
+    within: [[Real; 2]; D],
 }
 
-impl<const D: usize> Kernel for Advance<'_, D> {
+impl<const D: usize> Job<D> for Advance<'_, D> {
     #[inline(always)]
-    fn run(self) {
-        let Advance { particles, both, k, cells } = self;
+    fn eight<V: Eight>(&mut self, particles: &mut [Particle<D>; LANES], _: usize) {
+        let Advance { both, k, cells, within } = *self;
         // However fast: it stays within reach of the tile beside.
         let most = 0.5 * tile_width::<D>() as Real;
-        for p in particles {
-            let from = p.place;
-            let corners = both.corners(from);
-            let mut middle = from;
-            for a in 0..D {
-                let ([flow, push], slope) = both.values_and_slope(&corners, a, 1);
-                p.velocity[a] -= k * push;
-                for b in 0..D {
-                    p.slope[a][b] -= k * slope[b];
-                }
-                middle[a] += 0.5 * cells * flow;
-            }
-            let corners = both.corners(middle);
-            for a in 0..D {
-                let [flow, _] = both.values(&corners, a);
-                p.place[a] = from[a] + (cells * flow).max(-most).min(most);
+        let (k, half, cells) = (V::splat(k), V::splat(0.5 * cells), V::splat(cells));
+        let mut p = V::read(particles);
+        let from = p.place;
+        let mut middle = from;
+        let corners = both.corners(&from);
+        for a in 0..D {
+            let ([flow, push], slope) = both.values_and_slope(&corners, a, 1);
+            middle[a] = from[a] + half * flow;
+            p.velocity[a] = p.velocity[a] - k * push;
+            for b in 0..D {
+                p.slope[a][b] = p.slope[a][b] - k * slope[b];
             }
         }
+        let corners = both.corners(&middle);
+        for a in 0..D {
+            let way = (cells * both.value(&corners, a, 0)).max(V::splat(-most)).min(V::splat(most));
+            p.place[a] = (from[a] + way).max(V::splat(within[a][0])).min(V::splat(within[a][1]));
+        }
+        V::write(&p, particles);
+    }
+}
+
+/// Finds where something comes from along a flow, around one tile.
+#[derive(Default)]
+pub(crate) struct BackTracer<const D: usize>(Faces<D, 1>);
+
+impl<const D: usize> BackTracer<D> {
+    /// Goes to a tile: the flow is looked at no further than `margin` cells from it. Needs the ghosts of `u`.
+    pub fn enter(&mut self, u: &VectorField<D>, tile: &Tile<D>, margin: usize, periodic: [bool; D]) {
+        self.0.copy([u], tile, margin, periodic);
+    }
+
+    /// The largest component of the flow there.
+    pub fn fastest(&self) -> Real {
+        self.0.fastest()
+    }
+
+    /// Moves particles, which may be no more than points, back along the flow by the midpoint rule, for a time in which a unit of velocity covers
+    /// `cells` cells.
+    pub fn back(&self, cells: Real, points: &mut [Particle<D>]) {
+        run_mut(Isa::best(), TraceBack { flow: &self.0, cells }, points);
+    }
+}
+
+struct TraceBack<'a, const D: usize> {
+    flow: &'a Faces<D, 1>,
+    cells: Real,
+}
+
+impl<const D: usize> Job<D> for TraceBack<'_, D> {
+    #[inline(always)]
+    fn eight<V: Eight>(&mut self, particles: &mut [Particle<D>; LANES], _: usize) {
+        let (half, cells) = (V::splat(0.5 * self.cells), V::splat(self.cells));
+        let mut p = V::read(particles);
+        let from = p.place;
+        let corners = self.flow.corners(&from);
+        for a in 0..D {
+            p.place[a] = from[a] - half * self.flow.value(&corners, a, 0);
+        }
+        let corners = self.flow.corners(&p.place);
+        for a in 0..D {
+            p.place[a] = from[a] - cells * self.flow.value(&corners, a, 0);
+        }
+        V::write(&p, particles);
     }
 }

@@ -14,7 +14,7 @@ use crate::field::{Field, OutOfMemory};
 use crate::layout::Walk;
 use crate::ops::lanes_sum;
 use crate::report::SolveReport;
-use crate::rows;
+use crate::rows::{self, Span};
 use crate::sample::{Isa, Kernel};
 
 /// `K` fields of one layout.
@@ -47,6 +47,8 @@ pub struct Work<const D: usize, const K: usize, T> {
     pub p: Fields<D, K, T>,
     /// `z`, then `A p`.
     pub t: Fields<D, K, T>,
+    /// Of each row of a box where unknowns are, if that is known: all vectors are zero elsewhere.
+    pub(crate) used: Vec<Span>,
     /// What the passes over vectors run on.
     pub isa: Isa,
 }
@@ -58,7 +60,7 @@ impl<const D: usize, const K: usize, T: Number> Work<D, K, T> {
             let fields = x.iter().map(Field::like).collect::<Result<Vec<_>, _>>()?;
             Ok(fields.try_into().unwrap_or_else(|_| unreachable!("as many as there were")))
         };
-        Ok(Work { r: new()?, p: new()?, t: new()?, isa })
+        Ok(Work { r: new()?, p: new()?, t: new()?, used: Vec::new(), isa })
     }
 }
 
@@ -118,7 +120,7 @@ fn iterate<const D: usize, const K: usize, T: Number>(
     limit: f64,
     max_iterations: u32,
 ) -> u32 {
-    let Work { r, p, t, isa } = work;
+    let Work { r, p, t, used, isa } = work;
     let mut rz_before = 0.0;
     for iteration in 0..max_iterations {
         if !system.goes_on() {
@@ -128,7 +130,7 @@ fn iterate<const D: usize, const K: usize, T: Number>(
         let beta = T::of(rz / rz_before);
         rz_before = rz;
         for (p, z) in p.iter_mut().zip(&*t) {
-            advance(*isa, p, z, if iteration == 0 { None } else { Some(beta) });
+            advance(*isa, used, p, z, if iteration == 0 { None } else { Some(beta) });
         }
         let alpha = rz / system.apply(p, t);
         if !(alpha.is_finite() && rz > 0.0) {
@@ -136,7 +138,7 @@ fn iterate<const D: usize, const K: usize, T: Number>(
         }
         let mut squared = 0.0;
         for k in 0..K {
-            squared += step(*isa, T::of(alpha), &p[k], &t[k], &mut x[k], &mut r[k]);
+            squared += step((*isa, used), T::of(alpha), &p[k], &t[k], &mut x[k], &mut r[k]);
         }
         if squared <= limit || squared.is_nan() {
             return iteration + 1;
@@ -163,17 +165,17 @@ pub(super) fn dot<T: Number>(a: &[T], b: &[T]) -> f64 {
 }
 
 /// `p = z + beta p`; without `beta`, `p = z`, whatever was there.
-fn advance<const D: usize, T: Number>(isa: Isa, p: &mut Field<D, T>, z: &Field<D, T>, beta: Option<T>) {
+fn advance<const D: usize, T: Number>(isa: Isa, used: &[Span], p: &mut Field<D, T>, z: &Field<D, T>, beta: Option<T>) {
     let layout = p.layout().clone();
     rows::blocks([p], |rows, base, [p]| {
-        isa.run(Advance { walk: Walk::new(&layout, rows), beta, z: &z.data, p, base });
+        isa.run(Advance { walk: Walk::new(&layout, rows), used, beta, z: &z.data, p, base });
         0.0
     });
 }
 
 /// `x += alpha p`, `r -= alpha ap`; returns the sum of squares of `r`.
 fn step<const D: usize, T: Number>(
-    isa: Isa,
+    (isa, used): (Isa, &[Span]),
     alpha: T,
     p: &Field<D, T>,
     ap: &Field<D, T>,
@@ -184,7 +186,7 @@ fn step<const D: usize, T: Number>(
     rows::blocks([x, r], |rows, base, [x, r]| {
         let mut sum = 0.0;
         let walk = Walk::new(&layout, rows);
-        isa.run(Step { walk, alpha, p: &p.data, ap: &ap.data, x, r, base, sum: &mut sum });
+        isa.run(Step { walk, used, alpha, p: &p.data, ap: &ap.data, x, r, base, sum: &mut sum });
         sum
     })
 }
@@ -192,6 +194,7 @@ fn step<const D: usize, T: Number>(
 /// `p = z + beta p`, for a block of rows.
 struct Advance<'a, const D: usize, T> {
     walk: Walk<'a, D>,
+    used: &'a [Span],
     beta: Option<T>,
     z: &'a [T],
     p: &'a mut [T],
@@ -201,8 +204,8 @@ struct Advance<'a, const D: usize, T> {
 impl<const D: usize, T: Number> Kernel for Advance<'_, D, T> {
     #[inline(always)]
     fn run(self) {
-        let Advance { mut walk, beta, z, p, base } = self;
-        while let Some((here, n)) = walk.stretch() {
+        let Advance { mut walk, used, beta, z, p, base } = self;
+        while let Some((here, n)) = walk.stretch_of(used) {
             let (z, p) = (&z[here..here + n], &mut p[here - base..here - base + n]);
             let Some(beta) = beta else {
                 p.copy_from_slice(z);
@@ -218,6 +221,7 @@ impl<const D: usize, T: Number> Kernel for Advance<'_, D, T> {
 /// `x += alpha p`, `r -= alpha ap`, for a block of rows.
 struct Step<'a, const D: usize, T> {
     walk: Walk<'a, D>,
+    used: &'a [Span],
     alpha: T,
     p: &'a [T],
     ap: &'a [T],
@@ -230,8 +234,8 @@ struct Step<'a, const D: usize, T> {
 impl<const D: usize, T: Number> Kernel for Step<'_, D, T> {
     #[inline(always)]
     fn run(self) {
-        let Step { mut walk, alpha, p, ap, x, r, base, sum } = self;
-        while let Some((here, n)) = walk.stretch() {
+        let Step { mut walk, used, alpha, p, ap, x, r, base, sum } = self;
+        while let Some((here, n)) = walk.stretch_of(used) {
             let (p, ap) = (&p[here..here + n], &ap[here..here + n]);
             let at = here - base;
             let (x, r) = (&mut x[at..at + n], &mut r[at..at + n]);

@@ -1,4 +1,4 @@
-//! Multilinear sampling of many points at once: the one place of the numerics with `unsafe`.
+//! Multilinear sampling of many points at once: with `particles/eight.rs` the only place of the numerics with `unsafe`.
 //!
 //! Hardware gathers are slow; what is fast is to notice that the points of neighbouring cells lie close together. Eight
 //! points whose low corners are consecutive need two plain loads per line of corners, points within a window of fifteen

@@ -260,6 +260,16 @@ impl<const D: usize> Solids<D> {
         self.is_near(row).then(|| self.distance.row(row))
     }
 
+    /// The distances along a row; further than [`BAND`] cells away they are that.
+    pub(crate) fn distances(&self, row: Row<'_, D>) -> &[Real] {
+        self.distance.row(row)
+    }
+
+    /// The distance of a cell.
+    pub(crate) fn distance_at(&self, cell: [isize; D]) -> Real {
+        self.distance.get_signed(cell)
+    }
+
     /// Calls `f` with each cell along a row that is solid: no face of it is open.
     fn for_each_solid_cell(&self, row: Row<'_, D>, mut f: impl FnMut(usize)) {
         let here: [&[Real]; D] = each(|a| self.open[a].row(row));

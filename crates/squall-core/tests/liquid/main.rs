@@ -1,5 +1,6 @@
 //! Facts about liquids.
 
+mod band;
 mod carried;
 mod contact;
 mod level_set;

@@ -30,6 +30,9 @@ pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
         Tracking::Markers => By::Markers,
         Tracking::LevelSet => By::LevelSet,
     })?;
+    if liquid.narrow_band > 0 {
+        sim.keep_band(Some(liquid.narrow_band as usize))?;
+    }
     sim.surface_tension = liquid.surface_tension;
     for s in &setup.substances[1..] {
         let k = sim.carry(&s.name, beginning(&grid, &s.initial, &noises)?)?;
@@ -204,14 +207,19 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let solids = setup.objects.iter().any(|o| o.solid) || !setup.spouts.is_empty();
     let plan = plan(Problem::of(&grid).with_solids(solids).with_surface(true));
     let around_solids = if solids { 2 * D + 3 } else { 0 };
-    // Distance, density and what is to be moved; five for extrapolation; four vectors; windows of the particles.
     // Five more for surface tension; what objects do to a liquid that leaves them. A level set has its own, and one that is marched over with a flag for each cell.
     let has = |f: fn(&setup::Liquid) -> bool| setup.liquid.as_ref().is_some_and(f);
     let tension = if has(|l| l.surface_tension > 0.0) { 5 } else { 0 };
     let by_level_set = if has(|l| l.tracking == Tracking::LevelSet) { 6 } else { 0 };
-    let own = 3 + 5 + 4 * D + 3 + tension + by_level_set + if solids { D } else { 0 };
+    let band = if has(|l| l.narrow_band > 0) { 2 } else { 0 };
+    // Distance, density and what is to be moved; changes beyond the surface; four vectors; windows of the particles.
+    let own = 3 + 1 + 4 * D + (1 << D) + band + tension + by_level_set + if solids { D } else { 0 };
     let substances = setup.substances.len();
-    let fields = Flow::<D>::fields_needed(&super::options(setup), substances) + around_solids + own;
+    let flow = match has(|l| l.tracking == Tracking::Particles && l.narrow_band == 0) {
+        true => Flow::<D>::fields_needed_by_particles(substances),
+        false => Flow::<D>::fields_needed(&super::options(setup), substances),
+    };
+    let fields = flow + around_solids + own;
     let cells = setup.cell_count() as f64;
     let again = |blob: &setup::Blob| {
         let end = blob.to.min(setup.time.duration());
@@ -230,7 +238,7 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     // Those of a level set are small, many, and only near its surface: as much as if they filled it.
     let particles = cells * filled * PER_AXIS.pow(D as u32) as f64;
     let each = size_of::<Particle<D>>() + (substances - 1) * size_of::<f32>();
-    // Lists grow by doubling, and a state is a copy of them.
+    // Lists grow by an eighth, and a state is a copy of them.
     let bytes = ((fields as u64).saturating_mul(Layout::<D>::bytes(grid.cells)))
         .saturating_add(plan.bytes)
         .saturating_add((2.5 * particles * each as f64) as u64)

@@ -222,6 +222,8 @@ table! {
         transfer: Transfer [] (Transfer::Apic),
         /// With `transfer = "flip"`: the part of the change of velocity that they take; the rest is the velocity itself.
         flip: f64 [Within(0.0, 1.0)] (0.97),
+        /// How many cells from the surface particles are kept, with `tracking = "particles"`: deeper water has none and costs little. 0: everywhere.
+        narrow_band: u32 [Within(0.0, 64.0)] (0),
         /// Whether crowds of particles are spread and holes among them closed, so that the volume stays what it is. The surface of a level set
         /// swells a little instead.
         keep_volume: bool [] (true),

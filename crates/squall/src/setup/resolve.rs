@@ -67,6 +67,7 @@ impl Setup {
         let smoke = (r.model == Model::Smoke).then(|| file.smoke().plain());
         let liquid = (r.model == Model::Liquid).then(|| file.liquid().plain());
         r.tracking(&file);
+        r.narrow_band(&file);
         let blobs = r.blobs(&file);
         r.cubes(&file);
         let objects = r.objects(&file);
@@ -410,6 +411,23 @@ impl<'a> Resolver<'a> {
             self.problems
                 .error(particles.span, "there are no particles to write", "`liquid.tracking` is \"level_set\"")
                 .help("write meshes or volumes, or use tracking = \"particles\"");
+        }
+    }
+
+    /// Where there are no particles nothing is carried, and without a liquid of particles there is no band of them.
+    fn narrow_band(&mut self, file: &SceneFile) {
+        let Some(liquid) = file.liquid.as_ref().filter(|_| self.model == Model::Liquid) else { return };
+        let Some(typed) = liquid.narrow_band.as_ref().filter(|typed| typed.value > 0) else { return };
+        if liquid.tracking.as_ref().is_some_and(|tracking| tracking.value != Tracking::Particles) {
+            self.problems
+                .error(typed.span, "only particles that carry a liquid are kept near its surface", "no such particles")
+                .help("leave it out, or use tracking = \"particles\"");
+        }
+        let mut carried = file.substance.iter().flat_map(|named| &named.0).filter(|(name, _)| name.value != "liquid");
+        if let Some((name, _)) = carried.next() {
+            self.problems
+                .error(name.span, "deep water without particles carries no substances", "particles would carry it")
+                .help("leave out `liquid.narrow_band`");
         }
     }
 

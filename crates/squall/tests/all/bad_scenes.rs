@@ -121,6 +121,8 @@ cases!(level_sets, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n[[blob]]\nshap
     "particles of a level set" => "[liquid]\ntracking = \"level_set\"\n[output]\nparticles = true\n",
     "inks of a level set" => "[liquid]\ntracking = \"level_set\"\n[substance.red]\ncolor = \"#ff0000\"\n",
     "markers without bounds" => "[liquid]\ntracking = \"markers\"\n[boundary]\nx = { lo = \"slip\", hi = \"unbounded\" }\n",
+    "a narrow band of a level set" => "[liquid]\ntracking = \"level_set\"\nnarrow_band = 4\n",
+    "inks in a narrow band" => "[liquid]\nnarrow_band = 4\n[substance.red]\ncolor = \"#ff0000\"\n",
     "no such tracking" => "[liquid]\ntracking = \"levelset\"\n",
 });
 

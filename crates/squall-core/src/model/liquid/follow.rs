@@ -26,7 +26,7 @@ impl<const D: usize> Liquid<D> {
         if !self.flow.is_unbounded() {
             return Ok(());
         }
-        self.flow.make_room(self.particles.occupied(), layers(cfl) + SURFACE)?;
+        self.flow.make_room(self.occupied(), layers(cfl) + SURFACE)?;
         self.go_along()
     }
 
@@ -35,7 +35,7 @@ impl<const D: usize> Liquid<D> {
         if !self.flow.is_unbounded() {
             return Ok(());
         }
-        self.flow.follow_cells(self.particles.occupied(), layers(cfl) + SURFACE)?;
+        self.flow.follow_cells(self.occupied(), layers(cfl) + SURFACE)?;
         Ok(self.go_along()?)
     }
 
@@ -52,6 +52,7 @@ impl<const D: usize> Liquid<D> {
         self.middle.iter_mut().chain(&mut self.push).try_for_each(|u| u.reset_on(&layout))?;
         self.extrapolation.reset_on(&layout)?;
         self.tension = None;
+        self.band.iter_mut().try_for_each(|band| band.move_to(&layout))?;
         self.particles.go_to(&layout);
         self.phi.fill_halo();
         Ok(())

@@ -13,6 +13,7 @@
 //! is missing, so that the volume stays what it was. It moves particles and gives them no momentum: with it in the flow a falling drop lost
 //! a hundredth of its speed in a third of a second.
 
+mod band;
 mod carried;
 mod contact;
 mod follow;
@@ -20,6 +21,7 @@ mod sources;
 mod tension;
 mod tracking;
 
+use self::band::Band;
 use self::contact::Contact;
 use self::tension::Tension;
 use super::{MOST_PARTS, Model, in_parts};
@@ -31,7 +33,7 @@ use crate::ledger::Account;
 use crate::level_set::{self, Extrapolation};
 use crate::ops;
 use crate::parameter::ParameterList;
-use crate::particles::{Blend, Particles, keep_within};
+use crate::particles::{Blend, Particles, within};
 use crate::poisson::CellState;
 use crate::project::{FreeSurface, Projected};
 use crate::report::{Stage, StepReport};
@@ -69,6 +71,8 @@ pub struct Liquid<const D: usize> {
     pub particles: Particles<D>,
     tracking: Tracking,
     by_level_set: Option<ByLevelSet<D>>,
+    /// What is known of deep water, if particles are kept near the surface only.
+    band: Option<Band<D>>,
     /// What appears at once, where there is no liquid and no solid yet.
     pub blobs: Vec<Blob<D>>,
     /// What comes out of openings; whoever adds one adds its [`Spout::nozzle`] to the obstacles.
@@ -117,6 +121,7 @@ impl<const D: usize> Liquid<D> {
         assert!(grid.spacing.iter().all(|h| (h / grid.spacing[0] - 1.0).abs() < 1e-6), "cells are cubes");
         let mut flow = Flow::new(grid, options)?;
         flow.expect_surface()?;
+        flow.advects_on_grid(false)?;
         flow.add_substance(LIQUID, 0.0)?;
         let layout = flow.layout().clone();
         let center = |outside| Field::on(&layout, At::Center, grid.flat_ends(outside));
@@ -124,6 +129,7 @@ impl<const D: usize> Liquid<D> {
             particles: Particles::new(&layout),
             tracking: Tracking::Particles,
             by_level_set: None,
+            band: None,
             blobs: Vec::new(),
             spouts: Vec::new(),
             zones: Vec::new(),
@@ -180,7 +186,7 @@ impl<const D: usize> Liquid<D> {
         let cfl = self.flow.begin(dt)?;
         let t = self.flow.time();
         self.make_room(cfl)?;
-        let before = [self.particles.len() as u64, self.lost, self.drained];
+        let before = [self.count(), self.lost, self.drained];
         self.open_carried();
         self.find_push(); //                        grad p, as objects still are
         self.flow.move_obstacles(t + dt);
@@ -194,8 +200,9 @@ impl<const D: usize> Liquid<D> {
         self.pull_surface(dt)?; //                  u -= dt grad p, lap p = 0, p = sigma kappa on the surface
         let done = self.project(cfl); //            div u = 0 inside, p = 0 on the surface; u goes on beyond it
         self.renew_pressure(dt); //                 p = p/2 + q/dt
-        self.even_out(dt)?; //                      lap s = e where particles crowd or miss; they move by grad s as well
         self.scatter_momentum(); //                 particles take from u
+        self.exchange_deep(); //                    none in deep water, if they are kept near the surface only
+        self.even_out(dt)?; //                      lap s = e where particles crowd or miss; they move by grad s as well
         let (energy, _) = self.energy_and_momentum();
         let mut report = StepReport { cfl, splitting: self.tracking.name(), ..self.flow.report(dt, done, energy)? };
         self.account(before, &mut report);
@@ -214,7 +221,7 @@ impl<const D: usize> Liquid<D> {
         let range = report.ledger.substances.first().map_or([0.0, 1.0], |account| account.range);
         let account = Account {
             before: volume(count),
-            emitted: volume(self.particles.len() as u64 + lost + drained - count),
+            emitted: volume(self.count() + lost + drained - count),
             dissipated: -volume(drained),
             sides: -volume(lost),
             corrected: enclosed - after,
@@ -257,7 +264,6 @@ impl<const D: usize> Liquid<D> {
         let flow = &mut self.flow;
         let grid = flow.grid;
         let margin = (0.5 * cfl).ceil() as usize + 2;
-        let keep = keep_within(&grid, contact::APART);
         // The flow in the middle of the step.
         let ahead = if flow.before_by > 0.0 { (0.5 * dt / flow.before_by).min(1.0) as Real } else { 0.0 };
         for (a, v) in self.middle.iter_mut().enumerate() {
@@ -274,12 +280,14 @@ impl<const D: usize> Liquid<D> {
             v.copy_end_faces(u);
             v.fill_halo();
         }
-        for (last, u) in self.last.iter_mut().zip(&flow.velocity) {
-            last.copy_all(u);
+        let on_grid = self.tracking != Tracking::Particles || self.band.as_ref().is_some_and(Band::any_deep);
+        for (last, u) in self.last.iter_mut().zip(&mut flow.velocity) {
+            // What particles will tell is written anew.
+            if on_grid { last.copy_all(u) } else { last.swap_values(u) }
         }
         flow.before_by = dt;
         self.flow.timings.stop(Stage::Advect, timer);
-        if self.is_on_grid() {
+        if on_grid {
             self.advance_on_grid(dt)?;
         }
         let timer = self.flow.timings.start();
@@ -291,7 +299,7 @@ impl<const D: usize> Liquid<D> {
         if let Some(sweep) = &sweep {
             self.contact.note(particles, sweep);
         }
-        particles.push_and_advance(push, (&self.middle, cells), margin, periodic, |tile, p| keep(tile, &mut p.place));
+        particles.push_and_advance(push, (&self.middle, cells), margin, periodic, within(&grid, contact::APART));
         if let Some(sweep) = &sweep {
             self.contact.hold(particles, sweep, &grid);
         }
@@ -299,6 +307,7 @@ impl<const D: usize> Liquid<D> {
         self.lost += particles.settle(periodic) as u64;
         self.enter(|account| &mut account.sides);
         self.flow.timings.stop(Stage::Advect, timer);
+        self.move_deep(dt, cfl);
         Ok(())
     }
 
@@ -311,7 +320,8 @@ impl<const D: usize> Liquid<D> {
         let timer = self.flow.timings.start();
         let periodic = self.periodic();
         let outside = -f64::from(self.surface_level());
-        let Self { flow, particles, scatter, phi, state, tension, appearing, push, middle, by_level_set, .. } = self;
+        let Self { flow, particles, scatter, phi, state, tension, appearing, push, middle, by_level_set, band, .. } =
+            self;
         let h = flow.grid.spacing[0];
         if tension.is_none() {
             *tension = Some(Tension::new(&flow.grid, flow.layout())?);
@@ -319,7 +329,11 @@ impl<const D: usize> Liquid<D> {
         let Some(tension) = tension else { unreachable!("it has just been made") };
         let liquid = &flow.substances[0].field;
         let count = |full: &mut Field<D>| match by_level_set {
-            None => particles.count(scatter, PER_AXIS.pow(D as u32), periodic, full),
+            None => {
+                particles.count(scatter, PER_AXIS.pow(D as u32), periodic, full)?;
+                Liquid::count_deep(band, full);
+                Ok(())
+            }
             Some(_) => {
                 full.par_rows(|row, full| full.copy_from_slice(liquid.row(row)));
                 Ok(())
@@ -354,14 +368,17 @@ impl<const D: usize> Liquid<D> {
             Tracking::LevelSet => self.surface_of_level_set()?,
             _ => level_set::around_particles(&self.particles, &mut self.scatter, h, &mut self.phi)?,
         }
+        self.wet_deep();
         if let Some(solids) = self.flow.solids() {
             level_set::wet_solids(&mut self.phi, solids, h);
         }
         self.dry_drains(time);
         if self.tracking != Tracking::LevelSet {
-            level_set::redistance_inside(&mut self.phi, &mut self.density, h);
+            let far = self.band.as_ref().map_or(0, |band| band.width + 1).max(level_set::BAND);
+            level_set::redistance_inside(&mut self.phi, &mut self.density, h, far);
         }
         self.phi.fill_halo();
+        self.find_deep(time);
         level_set::set_states(&self.phi, &mut self.state);
         // The part of each cell that is liquid, for who looks at it.
         let (phi, level) = (&self.phi, self.surface_level());
@@ -381,8 +398,14 @@ impl<const D: usize> Liquid<D> {
             return Ok(());
         }
         let timer = self.flow.timings.start();
+        let Flow { velocity, before, .. } = &mut self.flow;
+        if self.band.as_ref().is_some_and(Band::has_moved) {
+            self.particles.to_faces(&mut self.scatter, &mut self.apart, before)?;
+            self.join_momentum();
+        } else {
+            self.particles.to_faces(&mut self.scatter, velocity, before)?;
+        }
         let Flow { velocity, before, pressure, .. } = &mut self.flow;
-        self.particles.to_faces(&mut self.scatter, velocity, before)?;
         // Cells beside particles are liquid, too: their other faces have heard of none.
         self.extrapolation.from_told(velocity, before, pressure, 2);
         for (u, before) in velocity.iter().zip(before) {
@@ -413,12 +436,16 @@ impl<const D: usize> Liquid<D> {
         let periodic = self.periodic();
         self.density.fill(0.0);
         self.particles.count(&mut self.scatter, PER_AXIS.pow(D as u32), periodic, &mut self.density)?;
+        Liquid::count_deep(&mut self.band, &mut self.density);
         let solids = self.flow.solids();
         let (phi, density) = (&self.phi, &self.density);
         let (rate, most) = (CORRECT / dt as Real, MOST / dt as Real);
         let beside = (1.5 * grid.spacing[0]) as Real;
         self.appearing.par_rows(|row, out| {
             let here = phi.row(row);
+            if !level_set::any_negative(here) {
+                return out.fill(0.0);
+            }
             let volumes = solids.and_then(|s| s.volumes_near(row));
             // Whether there is liquid on all sides.
             out.fill(1.0);
@@ -448,6 +475,7 @@ impl<const D: usize> Liquid<D> {
             }
         });
         let Self { flow, appearing, density, phi, apart, .. } = self;
+        density.fill(0.0);
         flow.solve_in_liquid(appearing, density, ROUGHLY);
         density.fill_halo();
         let open = flow.obstacles.as_ref().map(|o| o.solids.open());
@@ -504,7 +532,7 @@ impl<const D: usize> Liquid<D> {
         }
         let h = self.flow.grid.spacing[0] as Real;
         let cells = level_set::volume(&self.phi, self.surface_level(), h);
-        [self.particles.len() as f64 * self.particle_volume(), cells * self.flow.grid.cell_volume()]
+        [self.count() as f64 * self.particle_volume(), cells * self.flow.grid.cell_volume()]
     }
 
     /// Linear momentum over density.
@@ -519,7 +547,8 @@ impl<const D: usize> Liquid<D> {
 
     /// Makes of the particles that have been put in a flow that the first step can begin with.
     pub fn start(&mut self) -> Result<(), OutOfMemory> {
-        if self.flow.clock().steps > 0 {
+        // Deep water that has been started has no particles any more to start from.
+        if self.flow.clock().steps > 0 || self.band.as_ref().is_some_and(|band| band.held > 0) {
             return Ok(());
         }
         // That of a whole box without a surface is none of the liquid's: velocities that were given stay.
@@ -542,6 +571,8 @@ impl<const D: usize> Liquid<D> {
         let done = self.project(1.0);
         self.flow.max_speed = done.max_speed;
         self.scatter_momentum();
+        self.exchange_deep();
+        self.particles.give_back();
         Ok(())
     }
 }
@@ -605,6 +636,7 @@ impl<const D: usize> Model<D> for Liquid<D> {
         self.particles.visit_state(visitor);
         self.visit_carried(visitor);
         self.by_level_set.iter_mut().for_each(|by| by.visit_state(visitor));
+        self.band.iter_mut().for_each(|band| band.visit_state(visitor));
         crate::flow::show(visitor, SURFACE, &mut self.phi);
         self.last.iter_mut().for_each(|u| crate::flow::show(visitor, "last_velocity", u));
         self.apart.iter_mut().for_each(|u| crate::flow::show(visitor, "moving_apart", u));
@@ -612,7 +644,7 @@ impl<const D: usize> Model<D> for Liquid<D> {
 
     fn figures(&mut self) -> Vec<Figure> {
         let [particles, surface] = self.volumes();
-        vec![
+        let mut all = vec![
             Figure::new("volume", particles),
             Figure::new("surface_volume", surface),
             Figure::new(
@@ -621,7 +653,12 @@ impl<const D: usize> Model<D> for Liquid<D> {
             ),
             Figure::new("particles_lost", self.lost as f64),
             Figure::new("particles_drained", self.drained as f64),
-        ]
+        ];
+        if let Some(band) = &self.band {
+            all.push(Figure::new("particles_sunk", band.sunk as f64));
+            all.push(Figure::new("particles_risen", band.rose as f64));
+        }
+        all
     }
 
     fn particles(&self) -> Option<sim::Particles> {
@@ -646,6 +683,17 @@ impl<const D: usize> Model<D> for Liquid<D> {
                 all.velocities[a].push(p.velocity[a]);
             }
         }
+        // Names from the far end: those of deep water last for no longer than a look.
+        let mut name = u32::MAX;
+        self.for_each_in_deep(|cell, place, velocity| {
+            all.ids.push(u64::from(name));
+            name = name.wrapping_sub(1);
+            for a in 0..D {
+                let cells = cell[a] as f64 + f64::from(place[a]);
+                all.positions[a].push((grid.origin[a] + cells * grid.spacing[a]) as f32);
+                all.velocities[a].push(velocity[a]);
+            }
+        });
         Some(all)
     }
 

@@ -78,6 +78,7 @@ impl<const D: usize> Liquid<D> {
         assert!(tracking == Tracking::Particles || !self.flow.is_unbounded(), "a box");
         assert!(self.particles.is_empty() && self.by_level_set.is_none(), "before there is any liquid");
         self.tracking = tracking;
+        self.flow.advects_on_grid(self.is_on_grid())?;
         if tracking == Tracking::LevelSet {
             let mut set = ParticleLevelSet::new(&self.flow.grid)?;
             set.forgets_strays = true;
@@ -109,7 +110,7 @@ impl<const D: usize> Liquid<D> {
 
     /// `u -= dt/2 grad p`, and everything on the grid goes along with the flow in the middle of the step.
     pub(super) fn advance_on_grid(&mut self, dt: f64) -> Result<(), OutOfMemory> {
-        let Self { flow, push, middle, by_level_set, .. } = self;
+        let Self { flow, push, middle, by_level_set, band, .. } = self;
         let timer = flow.timings.start();
         let half = (0.5 * dt) as Real;
         for (u, push) in flow.velocity.iter_mut().zip(&*push) {
@@ -117,7 +118,11 @@ impl<const D: usize> Liquid<D> {
         }
         let Flow { grid, options, scratch, substances, .. } = &mut *flow;
         let tracer = options.tracer.resolve(crate::flow::fastest(middle, grid) * dt);
-        scratch.trace(options.advection, Carrier { grid, velocity: middle, tracer, isa: options.isa }, dt);
+        let carrier = Carrier { grid, velocity: middle, tracer, isa: options.isa };
+        match band {
+            Some(band) => scratch.trace_only(options.advection, carrier, dt, band.deep()),
+            None => scratch.trace(options.advection, carrier, dt),
+        }
         if let Some(by) = by_level_set {
             (by.emitted, by.drained) = (0.0, 0.0);
             by.left = dt * outflow(grid, middle, &substances[0].field);
@@ -249,7 +254,9 @@ impl<const D: usize> Liquid<D> {
     /// Kinetic energy and momentum over density.
     pub(super) fn energy_and_momentum(&self) -> (f64, [f64; D]) {
         if self.by_level_set.is_none() {
-            return self.particles.energy_and_momentum(self.particle_volume());
+            let (energy, momentum) = self.particles.energy_and_momentum(self.particle_volume());
+            let deep = self.deep_energy_and_momentum();
+            return (energy + deep.0, std::array::from_fn(|a| momentum[a] + deep.1[a]));
         }
         let (u, part) = (&self.flow.velocity, &self.flow.substances[0].field);
         let of_row = |row: Row<'_, D>| {

@@ -113,7 +113,7 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         let finest = &mut levels[0];
         let r = [std::mem::replace(&mut finest.b, lent()?)];
         let t = [std::mem::replace(&mut finest.scratch, lent()?)];
-        let work = Some(Work { r, t, p: [zeros(layout, At::Center)?], isa });
+        let work = Some(Work { r, t, p: [zeros(layout, At::Center)?], used: Vec::new(), isa });
         let mut solver = Multigrid {
             spacing,
             levels,
@@ -155,6 +155,7 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         self.rooms.find(&mut levels[0]);
         lend(&mut levels[0], r, t);
         self.set_coarsest();
+        self.clear_vectors();
         self.by_transforms = false;
     }
 
@@ -173,12 +174,20 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         tried.residual < SMALL_ENOUGH
     }
 
+    /// Makes all vectors zero, where no unknown is, too: there nobody writes to them.
+    fn clear_vectors(&mut self) {
+        for level in &mut self.levels {
+            [&mut level.x, &mut level.b, &mut level.scratch].into_iter().for_each(clear);
+        }
+        let Work { r, p, t, used, .. } = self.work.as_mut().expect("not solving");
+        [r, p, t].into_iter().flatten().for_each(clear);
+        used.clone_from(&self.levels[0].operator.used);
+    }
+
     fn set_coarsest(&mut self) {
         let last = self.levels.last_mut().expect("at least one level");
         if last.is_small() {
             self.coarsest.set(last);
-            // It held what each cell is; the direct solution is written to the unknowns alone.
-            clear(&mut last.x);
         }
     }
 
@@ -244,6 +253,7 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         let p = &mut self.work.as_mut().expect("not solving").p[0];
         p.par_rows(|row, p| operator.unknowns(row, q.row(row), p));
         operator.join(p);
+        clear(out);
         operator.apply(p, out);
         let scale = T::of(-1.0 / (self.spacing * self.spacing));
         out.par_rows(|_, out| out.iter_mut().for_each(|v| *v = scale * *v));
@@ -358,6 +368,10 @@ impl<const D: usize, T: Number> Equation<'_, D, T> {
         let mut report = pcg(&mut self, std::array::from_mut(x), &mut work, tolerance, max_iterations);
         report.imbalance = self.imbalance;
         self.solver.work = Some(work);
+        if !report.converged {
+            // What is not finite must not stay anywhere.
+            self.solver.clear_vectors();
+        }
         self.solver.rooms.remove_means(x);
         report
     }

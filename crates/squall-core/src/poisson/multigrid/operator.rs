@@ -116,17 +116,17 @@ impl<const D: usize, T: Number> Operator<D, T> {
         }
     }
 
-    /// `out = S x` in the unknowns, 0 elsewhere; returns the sum of `x out`. Needs the joined ghosts of `x`.
+    /// `out = S x` in the unknowns, all else stays (zero); returns the sum of `x out`. Needs the joined ghosts of `x`.
     pub fn apply(&self, x: &Field<D, T>, out: &mut Field<D, T>) -> f64 {
         self.run(x, out, Apply { x: &x.data })
     }
 
-    /// `out = b - S x` in the unknowns, 0 elsewhere; returns its sum of squares. Needs the joined ghosts of `x`.
+    /// `out = b - S x` in the unknowns, all else stays (zero); returns its sum of squares. Needs the joined ghosts of `x`.
     pub fn residual(&self, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) -> f64 {
         self.run(x, out, Residual { b: &b.data })
     }
 
-    /// `out = share (b - S x)` in the unknowns, 0 elsewhere. Needs the joined ghosts of `x`.
+    /// `out = share (b - S x)` in the unknowns, all else stays (zero). Needs the joined ghosts of `x`.
     pub fn shared_residual(&self, x: &Field<D, T>, b: &Field<D, T>, out: &mut Field<D, T>) {
         self.run(x, out, SharedResidual { b: &b.data, operator: self });
     }
@@ -167,8 +167,8 @@ trait Job<T>: Copy + Sync {
     /// The new values of the cells of a row from `i` on; the row begins at `here`.
     fn cells<const L: usize>(&self, here: usize, i: usize, sx: [T; L], inverse: [T; L]) -> [T; L];
 
-    /// Looks at the new values of a row.
-    fn row(&self, number: usize, here: usize, out: &mut [T]) -> f64;
+    /// Looks at the new values of a row, which begins at `here`, from a cell on.
+    fn row(&self, number: usize, from: (usize, usize), out: &mut [T]) -> f64;
 }
 
 /// A job for a block of rows.
@@ -193,8 +193,7 @@ impl<const D: usize, T: Number, J: Job<T>> Kernel for Block<'_, D, T, J> {
             let out = &mut out[row.here - base..row.here - base + n];
             let (plain, used) = (operator.plain[row.number], operator.used[row.number]);
             if used.is_empty() {
-                // Every job leaves zeros where no unknown is.
-                out.fill(T::ZERO);
+                // Zeros, as in all vectors where no unknown is.
                 continue;
             }
             let kernel = RowKernel { operator, plain, used, x, row, tiles, n, job };
@@ -207,7 +206,8 @@ impl<const D: usize, T: Number, J: Job<T>> Kernel for Block<'_, D, T, J> {
             }
             kernel.end_cell(0, 0, out);
             kernel.end_cell(1, n - 1, out);
-            *sum += job.row(row.number, row.here, out);
+            let cells = used.eights(n);
+            *sum += job.row(row.number, (row.here, cells.start), &mut out[cells]);
         }
     }
 }
@@ -240,8 +240,6 @@ impl<const D: usize, T: Number, J: Job<T>> RowKernel<'_, D, T, J> {
         // As many cells as are handled at once, at least.
         let first = (self.used.begin as usize).min(n - L);
         let last = (self.used.end as usize).max(first + L);
-        out[..first].fill(T::ZERO);
-        out[last..].fill(T::ZERO);
         let mut i = first;
         if begin <= first && last <= end {
             while i < last {
@@ -401,8 +399,8 @@ impl<T: Number> Job<T> for Apply<'_, T> {
     }
 
     #[inline(always)]
-    fn row(&self, _: usize, here: usize, out: &mut [T]) -> f64 {
-        dot(&self.x[here..here + out.len()], out)
+    fn row(&self, _: usize, (here, first): (usize, usize), out: &mut [T]) -> f64 {
+        dot(&self.x[here + first..][..out.len()], out)
     }
 }
 
@@ -423,7 +421,7 @@ impl<T: Number> Job<T> for Residual<'_, T> {
     }
 
     #[inline(always)]
-    fn row(&self, _: usize, _: usize, out: &mut [T]) -> f64 {
+    fn row(&self, _: usize, _: (usize, usize), out: &mut [T]) -> f64 {
         dot(out, out)
     }
 }
@@ -442,8 +440,8 @@ impl<const D: usize, T: Number> Job<T> for SharedResidual<'_, D, T> {
     }
 
     #[inline(always)]
-    fn row(&self, number: usize, here: usize, out: &mut [T]) -> f64 {
-        self.operator.shares(number, here).multiply(0, out);
+    fn row(&self, number: usize, (here, first): (usize, usize), out: &mut [T]) -> f64 {
+        self.operator.shares(number, here).multiply(first, out);
         0.0
     }
 }
@@ -469,8 +467,8 @@ impl<T: Number> Job<T> for Smooth<'_, T> {
     }
 
     #[inline(always)]
-    fn row(&self, _: usize, here: usize, out: &mut [T]) -> f64 {
-        if self.dot { dot(&self.b[here..here + out.len()], out) } else { 0.0 }
+    fn row(&self, _: usize, (here, first): (usize, usize), out: &mut [T]) -> f64 {
+        if self.dot { dot(&self.b[here + first..][..out.len()], out) } else { 0.0 }
     }
 }
 

@@ -365,7 +365,6 @@ impl<const D: usize, T: Number> Kernel for Restrict<'_, D, T> {
         while let Some(row) = walk.next() {
             let out = &mut out[row.here - base..row.here - base + n];
             if used[row.number].is_empty() {
-                out.fill(T::ZERO);
                 continue;
             }
             let parts = transfer.children(row.number);

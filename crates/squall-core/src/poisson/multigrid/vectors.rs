@@ -5,7 +5,7 @@ use super::operator::Operator;
 use crate::field::Field;
 use crate::layout::Walk;
 use crate::poisson::pcg::dot;
-use crate::rows;
+use crate::rows::{self, Span};
 use crate::sample::Kernel;
 
 impl<const D: usize, T: Number> Operator<D, T> {
@@ -23,8 +23,8 @@ impl<const D: usize, T: Number> Operator<D, T> {
         rows::blocks([out], |rows, base, [out]| {
             let mut sum = 0.0;
             let walk = Walk::new(&self.layout, rows);
-            let inverse = &self.inverse.data;
-            self.isa.run(First { walk, factor, inverse, b: &b.data, out, base, dot, sum: &mut sum });
+            let (inverse, used) = (&self.inverse.data, &self.used[..]);
+            self.isa.run(First { walk, used, factor, inverse, b: &b.data, out, base, dot, sum: &mut sum });
             sum
         })
     }
@@ -33,6 +33,7 @@ impl<const D: usize, T: Number> Operator<D, T> {
 /// `out = factor inverse b`, for a block of rows.
 struct First<'a, const D: usize, T> {
     walk: Walk<'a, D>,
+    used: &'a [Span],
     factor: T,
     inverse: &'a [T],
     b: &'a [T],
@@ -46,8 +47,8 @@ struct First<'a, const D: usize, T> {
 impl<const D: usize, T: Number> Kernel for First<'_, D, T> {
     #[inline(always)]
     fn run(self) {
-        let First { mut walk, factor, inverse, b, out, base, dot: sums, sum } = self;
-        while let Some((here, n)) = walk.stretch() {
+        let First { mut walk, used, factor, inverse, b, out, base, dot: sums, sum } = self;
+        while let Some((here, n)) = walk.stretch_of(used) {
             let (inverse, b) = (&inverse[here..here + n], &b[here..here + n]);
             let out = &mut out[here - base..here - base + n];
             for (i, out) in out.iter_mut().enumerate() {
