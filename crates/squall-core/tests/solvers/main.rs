@@ -7,4 +7,5 @@ mod bits;
 mod dense;
 mod diffusion;
 mod flows;
+mod stress;
 mod surface;

@@ -25,6 +25,8 @@ mod transfer;
 mod vectors;
 
 pub use number::Number;
+pub(crate) use operator::wrap;
+pub(crate) use shape::coarser_tiles;
 
 use self::coarsest::Coarsest;
 use self::level::Level;
