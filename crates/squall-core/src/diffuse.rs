@@ -1,7 +1,7 @@
 //! Diffusion with constant diffusivity: heat, viscosity, spreading smoke.
 //!
-//! [`Diffusion`] takes an implicit step of any field on any layout, around solids too. [`Diffuser`] is for cell-centred
-//! fields on a box without anything in it:
+//! [`Diffusion`] takes an implicit step of any field on any layout, around solids too; [`stress`] is the viscosity of thick
+//! liquids. [`Diffuser`] is for cell-centred fields on a box without anything in it:
 //!
 //! | scheme | one step | stable | maximum principle |
 //! |---|---|---|---|
@@ -13,6 +13,7 @@
 //! values (`lap lift = 0`): then `w` obeys the same equation with homogeneous ends.
 
 mod implicit;
+pub mod stress;
 
 pub use implicit::{Around, Diffusion};
 

@@ -165,7 +165,7 @@ pub struct Flow<const D: usize> {
     pub(crate) walls_let_go: bool,
     diffusion: Diffusion<D>,
     /// What the solvers for viscosity and diffusion did in this step.
-    viscous: SolveReport,
+    pub(crate) viscous: SolveReport,
     /// How much fluid appears, per volume and second; if any ever does.
     swelling: Option<Field<D>>,
     /// The sum of that in the last step.

@@ -25,9 +25,9 @@ const REACH: f64 = 2.5;
 
 /// What stands in the way of the viscosity of one velocity component.
 pub struct Walls<const D: usize> {
-    state: Field<D, CellState>,
+    pub(crate) state: Field<D, CellState>,
     /// Of the link to the next value down each axis.
-    weight: VectorField<D>,
+    pub(crate) weight: VectorField<D>,
 }
 
 impl<const D: usize> Walls<D> {
@@ -43,6 +43,12 @@ impl<const D: usize> Walls<D> {
     /// The cells that it is for.
     pub fn layout(&self) -> &Layout<D> {
         self.state.layout()
+    }
+
+    /// There are no solids: everything moves, and all links count.
+    pub(crate) fn clear(&mut self) {
+        self.state.fill(CellState::Fluid);
+        self.weight.iter_mut().for_each(|weight| weight.fill(1.0));
     }
 
     /// For [`Diffusion`](crate::diffuse::Diffusion).

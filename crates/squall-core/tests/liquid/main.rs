@@ -9,6 +9,7 @@ mod resting;
 mod sources;
 mod surface;
 mod tension;
+mod thick;
 mod tracking;
 mod unbounded;
 

@@ -7,5 +7,6 @@ mod bits;
 mod dense;
 mod diffusion;
 mod flows;
+mod stress;
 mod surface;
 mod transforms;

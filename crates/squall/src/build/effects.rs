@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use squall_core::force::{Force, Moment, NoiseField, Source, Substance};
+use squall_core::model::liquid::{Law, Melting, Surroundings};
 use squall_core::{At, Field, Grid, Row, VectorField, rows};
 
 use super::uses_noise;
@@ -28,6 +29,7 @@ impl<const D: usize> Noises<D> {
             _ => &[],
         });
         let substances = setup.substances.iter().flat_map(|s| [Some(&s.initial), s.source.as_ref()]).flatten();
+        let forces = forces.chain([&setup.viscosity]);
         setup.fluid.velocity.iter().chain(forces).chain(substances).any(|f| uses_noise(f, swirls))
     }
 
@@ -72,6 +74,7 @@ enum Variable {
     Substance(usize),
     Noise,
     Swirl(usize),
+    Shear,
 }
 
 impl Variable {
@@ -90,6 +93,7 @@ impl Variable {
             match name {
                 "t" => Variable::Time,
                 "noise" => Variable::Noise,
+                "shear" => Variable::Shear,
                 _ => unreachable!("`{name}` was not refused when the scene was read"),
             }
         }
@@ -146,6 +150,8 @@ struct Scene<'a, const D: usize> {
     row: Row<'a, D>,
     /// How many cells the row has.
     cells: usize,
+    /// How fast a liquid is sheared, for laws of its viscosity.
+    shear: &'a [f32],
 }
 
 impl<const D: usize> Scene<'_, D> {
@@ -178,6 +184,7 @@ impl<const D: usize> Scene<'_, D> {
             }
             Variable::Velocity(a) => copy(out, self.velocity[a]),
             Variable::Substance(s) => copy(out, self.substances.row(s, self.row)),
+            Variable::Shear => copy(out, self.shear),
             Variable::Noise => self.add_noise(&self.noises.scalar, 0, first, &mut out[..len]),
             Variable::Swirl(a) => self.add_noise(&self.noises.swirls, a, first, &mut out[..len]),
         }
@@ -205,7 +212,7 @@ pub fn fill_at<const D: usize>(field: &mut Field<D>, grid: &Grid<D>, formula: &F
     let noises = &*Noises::at(noises, time);
     field.par_rows(|row, out| {
         let cells = out.len();
-        let scene = Scene { grid, time, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells };
+        let scene = Scene { grid, time, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells, shear: &[] };
         for (k, out) in out.chunks_mut(LANES).enumerate() {
             out.copy_from_slice(&scene.eval(&program, k * LANES).0[..out.len()]);
         }
@@ -225,7 +232,8 @@ pub fn fill_row<const D: usize>(
     let noises = &*Noises::at(noises, 0.0);
     field.par_rows(|row, out| {
         let cells = out.len();
-        let scene = Scene { grid, time: 0.0, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells };
+        let scene =
+            Scene { grid, time: 0.0, velocity: [&[]; D], substances: Rows::of(&[]), noises, row, cells, shear: &[] };
         for (k, out) in out.chunks_mut(LANES).enumerate() {
             let values = scene.eval(&program, k * LANES);
             for (x, out) in out.iter_mut().enumerate() {
@@ -262,7 +270,8 @@ impl<const D: usize> Force<D> for ExpressionForce<D> {
                 // All components from the old velocity, before any is changed.
                 let velocity = u.each_ref().map(|u| &**u);
                 let substances = Rows::of(substances);
-                let scene = Scene { grid, time: now.time, velocity, substances, noises, row, cells: u[0].len() };
+                let scene =
+                    Scene { grid, time: now.time, velocity, substances, noises, row, cells: u[0].len(), shear: &[] };
                 let f = self.programs.each_ref().map(|p| scene.eval(p, first));
                 for a in 0..D {
                     for (u, f) in u[a][first..].iter_mut().zip(&f[a].0) {
@@ -298,10 +307,48 @@ impl<const D: usize> Source<D> for ExpressionSource<D> {
                 let velocity = u.each_ref().map(|u| u.row(row));
                 // The formula may read the substance that it feeds.
                 let substances = Rows { before, written: Some(&*out), after };
-                let scene = Scene { grid, time: now.time, velocity, substances, noises, row, cells: out.len() };
+                let scene =
+                    Scene { grid, time: now.time, velocity, substances, noises, row, cells: out.len(), shear: &[] };
                 let rate = scene.eval(&self.program, first);
                 for (a, rate) in out[first..].iter_mut().zip(&rate.0) {
                     *a += dt * rate;
+                }
+            }
+        });
+    }
+}
+
+/// A law that says how thick a liquid is.
+pub struct Thickness<const D: usize> {
+    program: Program,
+    noises: Shared<D>,
+    /// Its viscosity when molten is that of the formula.
+    melting: Option<Melting>,
+}
+
+impl<const D: usize> Thickness<D> {
+    pub fn new(setup: &Setup, formula: &Formula, melting: Option<Melting>, noises: &Shared<D>) -> Self {
+        Thickness { program: Program::new(formula, &names(setup)), noises: noises.clone(), melting }
+    }
+}
+
+impl<const D: usize> Law<D> for Thickness<D> {
+    fn find(&self, at: &Surroundings<'_, D>, viscosity: &mut Field<D>) {
+        let &Surroundings { grid, time, substances, shear } = at;
+        let noises = &*Noises::at(&self.noises, time);
+        viscosity.par_rows(|row, out| {
+            let (cells, shear) = (out.len(), shear.row(row));
+            let scene =
+                Scene { grid, time, velocity: [&[]; D], substances: Rows::of(substances), noises, row, cells, shear };
+            for (k, out) in out.chunks_mut(LANES).enumerate() {
+                let values = scene.eval(&self.program, k * LANES);
+                out.copy_from_slice(&values.0[..out.len()]);
+                if let Some(melting) = &self.melting {
+                    let temperature = &substances[melting.substance].field.row(row)[k * LANES..];
+                    for (out, t) in out.iter_mut().zip(temperature) {
+                        let viscosity = [melting.viscosity[0], f64::from(*out)];
+                        *out = Melting { viscosity, ..*melting }.at(f64::from(*t)) as f32;
+                    }
                 }
             }
         });

@@ -1,18 +1,21 @@
 //! Liquids from a setup.
 
+use squall_core::diffuse::stress::Stress;
 use squall_core::flow::Flow;
 use squall_core::force::{During, Uniform};
-use squall_core::model::liquid::{Beginning, Blob, Liquid, Opening, PER_AXIS, Spout, Tracking as By, Values, Zone};
+use squall_core::model::liquid::{
+    Beginning, Blob, Liquid, Melting, Opening, PER_AXIS, Spout, Tracking as By, Values, Viscous as ByViscosity, Zone,
+};
 use squall_core::particles::{Blend, Particle};
 use squall_core::poisson::{Problem, plan};
 use squall_core::shape::Motion;
 use squall_core::{At, Field, Grid, Layout, Shape};
 use std::sync::Arc;
 
-use super::effects::{Noises, Shared, fill};
+use super::effects::{Noises, Shared, Thickness, fill};
 use super::smoke::{boundary, obstacles};
 use super::{BASE_BYTES, BuildError, Estimate, animate, figure, force, grid, picture_bytes, real_vector, shape};
-use crate::setup::{self, Formula, Setup, Tracking, Transfer};
+use crate::setup::{self, Formula, MeltingLaw, Setup, Tracking, Transfer, Viscous};
 
 /// Builds a liquid. A setup of this model always says what it does.
 pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
@@ -34,6 +37,22 @@ pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
         sim.keep_band(Some(liquid.narrow_band as usize))?;
     }
     sim.surface_tension = liquid.surface_tension;
+    sim.viscous = match liquid.viscous {
+        Viscous::Full => ByViscosity::Full,
+        Viscous::Component => ByViscosity::Component,
+    };
+    match (&setup.viscosity, &liquid.melting) {
+        (Formula::Number(nu), None) => sim.flow.viscosity = *nu,
+        (formula, melting) => {
+            let melting = melting.as_ref().map(|m| Melting {
+                substance: setup.substances.iter().position(|s| s.name == m.substance).expect("it was looked for"),
+                range: m.range,
+                viscosity: [m.solid; 2],
+                logarithmic: m.law == MeltingLaw::Log,
+            });
+            sim.set_viscosity_law(Box::new(Thickness::new(setup, formula, melting, &noises)));
+        }
+    }
     for s in &setup.substances[1..] {
         let k = sim.carry(&s.name, beginning(&grid, &s.initial, &noises)?)?;
         let substance = &mut sim.flow.substances[k + 1];
@@ -212,8 +231,13 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let tension = if has(|l| l.surface_tension > 0.0) { 5 } else { 0 };
     let by_level_set = if has(|l| l.tracking == Tracking::LevelSet) { 6 } else { 0 };
     let band = if has(|l| l.narrow_band > 0) { 2 } else { 0 };
+    // Thick liquids have a solver of their own, two vectors, walls, and with a law three fields.
+    let constant = matches!(setup.viscosity, Formula::Number(_)) && has(|l| l.melting.is_none());
+    let thick = !constant || setup.viscosity != Formula::Number(0.0);
+    let viscous = if thick { 3 * D + 1 + if constant { 0 } else { 3 } } else { 0 };
+    let solver = if thick { Stress::<D>::estimate_bytes(setup.cell_count()) } else { 0 };
     // Distance, density and what is to be moved; changes beyond the surface; four vectors; windows of the particles.
-    let own = 3 + 1 + 4 * D + (1 << D) + band + tension + by_level_set + if solids { D } else { 0 };
+    let own = viscous + 3 + 1 + 4 * D + (1 << D) + band + tension + by_level_set + if solids { D } else { 0 };
     let substances = setup.substances.len();
     let flow = match has(|l| l.tracking == Tracking::Particles && l.narrow_band == 0) {
         true => Flow::<D>::fields_needed_by_particles(substances),
@@ -241,6 +265,7 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     // Lists grow by an eighth, and a state is a copy of them.
     let bytes = ((fields as u64).saturating_mul(Layout::<D>::bytes(grid.cells)))
         .saturating_add(plan.bytes)
+        .saturating_add(solver)
         .saturating_add((2.5 * particles * each as f64) as u64)
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);

@@ -36,6 +36,22 @@ choices! {
         Flip = "flip",
     }
 
+    /// How the viscosity of a liquid acts.
+    pub enum Viscous {
+        /// By the whole stress, with nothing on the surface: threads fold and coil, and what turns goes on turning.
+        Full = "full",
+        /// On one component of the velocity after the other, as in textbooks.
+        Component = "component",
+    }
+
+    /// What is interpolated while a liquid melts.
+    pub enum MeltingLaw {
+        /// The logarithm of the viscosity: smooth over many orders of magnitude.
+        Log = "log",
+        /// The viscosity itself: it stays thick until it is nearly molten.
+        Linear = "linear",
+    }
+
     /// Files that hold the surface of a liquid.
     pub enum MeshFormat {
         /// For Blender and Houdini: with velocities.

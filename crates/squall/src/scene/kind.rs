@@ -380,7 +380,7 @@ macro_rules! plain {
         }
     })* };
 }
-plain!(f64, u64, u32, bool, String);
+plain!(f64, u64, u32, bool, String, NumberOrText);
 
 impl Plain for super::Vector {
     type Plain = Vec<f64>;

@@ -18,8 +18,8 @@ mod values;
 pub(crate) mod write;
 
 use choices::{
-    AdvectWith, Advection, Diffusion, FadeLaw, Green, Matching, MeshFormat, Model, Movie, Pass, PictureMode, Solids,
-    Splitting, Tracer, Tracking, Transfer, Up,
+    AdvectWith, Advection, Diffusion, FadeLaw, Green, Matching, MeltingLaw, MeshFormat, Model, Movie, Pass,
+    PictureMode, Solids, Splitting, Tracer, Tracking, Transfer, Up, Viscous,
 };
 pub use film::*;
 pub use flipbook::*;
@@ -229,6 +229,25 @@ table! {
         keep_volume: bool [] (true),
         /// How its surface pulls itself together, for a density of 1000 kg/m³: that of water is 0.073. It shows on drops of millimetres; larger ones need more.
         surface_tension: f64 ["N/m", AtLeast(0.0)] (0.0),
+        /// How thick it is, as kinematic viscosity: a number, an expression over place, time, `shear` (how fast it is sheared, 1/s) and what the liquid carries, or
+        /// one of `"water"`, `"oil"`, `"honey"`, `"chocolate"`, `"lava"`, `"toothpaste"`, `"slime"` and `"dough"`.
+        viscosity: NumberOrText ["m^2/s"] (NumberOrText::Number(0.0)),
+        /// How viscosity acts: by the whole stress, with a free surface, or on one component of the velocity after the other, which brakes what turns.
+        viscous: Viscous [] (Viscous::Full),
+        /// How it melts: between two temperatures its viscosity falls from `solid` to `viscosity`.
+        melting: Melting [] (none "not at all"),
+    }
+
+    /// How a liquid melts.
+    pub struct Melting as MeltingValues {
+        /// What it carries that counts as its temperature.
+        substance: String [] (|_r| "temperature".to_owned(); "`\"temperature\"`"),
+        /// Where it begins to melt, and where it is molten.
+        range: Pair [] (required "[300.0, 360.0]"),
+        /// Its viscosity below the range.
+        solid: f64 ["m^2/s", Above(0.0)] (required "1.0"),
+        /// What is interpolated in between.
+        law: MeltingLaw [] (MeltingLaw::Log),
     }
 
     /// Liquid that appears, where there is none yet. It needs a shape, or a figure.

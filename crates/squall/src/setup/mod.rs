@@ -18,14 +18,15 @@ use crate::assets::fingerprint;
 use crate::diagnostic::{Span, Spanned};
 use crate::expr::Expr;
 pub use crate::scene::choices::{
-    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, MeshFormat, Model, Movie, ParticleFormat, Pass,
-    PictureMode, Solids, Splitting, Tracer, Tracking, Transfer,
+    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, MeltingLaw, MeshFormat, Model, Movie, ParticleFormat,
+    Pass, PictureMode, Solids, Splitting, Tracer, Tracking, Transfer, Viscous,
 };
 use crate::scene::key::Matters;
 use crate::scene::write::Writer;
 use crate::scene::{self, OneOrMany, SceneFile};
 pub use crate::scene::{
-    LiquidValues as Liquid, SmokeValues as Smoke, SolverValues as Solver, SurfaceValues as Surface,
+    LiquidValues as Liquid, MeltingValues as Melting, SmokeValues as Smoke, SolverValues as Solver,
+    SurfaceValues as Surface,
 };
 pub use curve::Curve;
 pub use film::{Ambient, Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Sky, Vdb, Water};
@@ -59,6 +60,8 @@ pub struct Setup {
     pub smoke: Option<Smoke>,
     /// What a liquid does; `None` for other models.
     pub liquid: Option<Liquid>,
+    /// How thick the liquid is, m^2/s, over `x y z`, `t`, noise, `shear` and what it carries; 0 for other models.
+    pub viscosity: Formula,
     /// Liquid that appears, in file order.
     pub blobs: Vec<Blob>,
     /// Openings that liquid comes out of.

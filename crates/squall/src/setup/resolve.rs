@@ -24,6 +24,7 @@ const RESERVED: &[&str] = &[
     "v",
     "w",
     "speed",
+    "shear",
     "vorticity",
     "pressure",
     "velocity",
@@ -74,6 +75,7 @@ impl Setup {
         let sources = r.sources(&file, &objects);
         let spouts = r.spouts(&file, &objects);
         let substances = r.substances(&mut file, &sources);
+        let viscosity = r.viscosity(&file);
         let forces = r.forces(&file);
         let texture = r.texture(&mut file);
         let solver = file.solver().plain();
@@ -89,6 +91,7 @@ impl Setup {
             fluid,
             smoke,
             liquid,
+            viscosity,
             blobs,
             spouts,
             surface: file.surface().plain(),
@@ -128,6 +131,8 @@ enum Known {
     Start,
     /// Position, time, noise and all fields.
     Everything,
+    /// Besides, how fast a liquid is sheared.
+    Thickness,
 }
 
 /// What is known of a scene while it is completed and resolved.
@@ -822,6 +827,7 @@ mod shape;
 mod source;
 mod target;
 mod texture;
+mod thick;
 mod values;
 
 /// A text cut to a length that fits into a message.

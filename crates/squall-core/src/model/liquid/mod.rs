@@ -19,6 +19,7 @@ mod contact;
 mod follow;
 mod sources;
 mod tension;
+mod thick;
 mod tracking;
 
 use self::band::Band;
@@ -45,6 +46,8 @@ pub use carried::{Beginning, Values};
 pub use sources::{Blob, Curve, Opening, Spout, Zone};
 use std::sync::Arc;
 pub use tension::DENSITY;
+use thick::Thick;
+pub use thick::{Law, Melting, Surroundings, Viscous};
 use tracking::ByLevelSet;
 pub use tracking::Tracking;
 
@@ -88,6 +91,9 @@ pub struct Liquid<const D: usize> {
     pub keeps_volume: bool,
     /// Surface tension, in newtons per metre, for a density of [`DENSITY`].
     pub surface_tension: f64,
+    /// How its viscosity acts, which is that of the flow or follows a law: [`Liquid::set_viscosity_law`].
+    pub viscous: Viscous,
+    law: Option<Box<dyn Law<D>>>,
     /// The distance to the surface, in metres, negative inside.
     phi: Field<D>,
     state: Field<D, CellState>,
@@ -105,6 +111,7 @@ pub struct Liquid<const D: usize> {
     extrapolation: Extrapolation<D>,
     contact: Contact<D>,
     tension: Option<Tension<D>>,
+    thick: Option<Thick<D>>,
     scatter: Scatter<D>,
     /// Particles that left through open sides.
     lost: u64,
@@ -138,6 +145,8 @@ impl<const D: usize> Liquid<D> {
             blend: Blend::Apic,
             keeps_volume: true,
             surface_tension: 0.0,
+            viscous: Viscous::Full,
+            law: None,
             phi: center(level_set::FAR * grid.spacing[0] as Real)?,
             state: Field::on(&layout, At::Center, grid.flat_ends(0.0))?,
             density: center(0.0)?,
@@ -149,6 +158,7 @@ impl<const D: usize> Liquid<D> {
             extrapolation: Extrapolation::new(&grid, &layout)?,
             contact: Contact::default(),
             tension: None,
+            thick: None,
             scatter: Scatter::new(1),
             lost: 0,
             drained: 0,
@@ -200,6 +210,7 @@ impl<const D: usize> Liquid<D> {
         self.pull_surface(dt)?; //                  u -= dt grad p, lap p = 0, p = sigma kappa on the surface
         let done = self.project(cfl); //            div u = 0 inside, p = 0 on the surface; u goes on beyond it
         self.renew_pressure(dt); //                 p = p/2 + q/dt
+        let done = self.resist(dt, cfl, done)?; //  viscosity, if there is any, and div u = 0 again
         self.scatter_momentum(); //                 particles take from u
         self.exchange_deep(); //                    none in deep water, if they are kept near the surface only
         self.even_out(dt)?; //                      lap s = e where particles crowd or miss; they move by grad s as well

@@ -28,6 +28,8 @@ mod transforms;
 mod vectors;
 
 pub use number::Number;
+pub(crate) use operator::wrap;
+pub(crate) use shape::coarser_tiles;
 
 use self::coarsest::Coarsest;
 use self::level::Level;

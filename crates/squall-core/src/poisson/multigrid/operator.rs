@@ -500,7 +500,7 @@ impl<T: Number> Shares<'_, T> {
 
 /// Writes the ghosts along joined axes. `period` is the number of cells after which things repeat: one more than there
 /// are, where the last cell of a coarser level covers only one cell.
-pub(super) fn wrap<const D: usize, T: Number>(field: &mut Field<D, T>, joined: [bool; D], period: [usize; D]) {
+pub(crate) fn wrap<const D: usize, T: Number>(field: &mut Field<D, T>, joined: [bool; D], period: [usize; D]) {
     for a in (0..D).filter(|&a| joined[a]) {
         let layout = field.layout().clone();
         let (n, stride) = (layout.cells()[a] as isize, layout.stride()[a] as isize);

@@ -172,7 +172,7 @@ impl<const D: usize> Shape<D> {
 /// The coarser cells above a set of tiles, as tiles or, if it is not much more, as one box; and where their first cell is.
 /// Which tiles have one coarser tile in common depends on where they are in the set, not in space: far away everything is
 /// the same.
-fn coarser_tiles<const D: usize>(fine: &Layout<D>, tiles: &Tiles<D>) -> (Layout<D>, [isize; D]) {
+pub(crate) fn coarser_tiles<const D: usize>(fine: &Layout<D>, tiles: &Tiles<D>) -> (Layout<D>, [isize; D]) {
     let coords = tiles.coords();
     let half = fine.cells()[0] / 2;
     let (mut low, mut high) = ([i32::MAX; D], [i32::MIN; D]);

@@ -157,9 +157,13 @@ impl Resolver<'_> {
         names.push("t".to_owned());
         names.push("noise".to_owned());
         names.extend(axes(["noise_x", "noise_y", "noise_z"]));
-        if known == Known::Everything {
+        if known != Known::Start {
             names.extend(axes(["u", "v", "w"]));
             names.extend(self.names.iter().cloned());
+        }
+        if known == Known::Thickness {
+            names.retain(|name| !["u", "v", "w"].contains(&name.as_str()));
+            names.push("shear".to_owned());
         }
         names
     }

@@ -1,0 +1,493 @@
+//! The operator on one level, and the passes that apply it.
+//!
+//! With `c` the coefficient of a stress and differences taken between neighbours,
+//!
+//! ```text
+//! t_aa = c_aa (u_a(i + a) - u_a(i))                                         at centres, where c_aa = 2 V nu dt / h^2
+//! t_ab = c_ab ((u_a(i) - u_a(i - b)) + (u_b(i) - u_b(i - a)))               on edges, where c_ab = V nu dt / h^2
+//! (A u)_a = m_a u_a + t_aa(i - a) - t_aa(i) + sum over b of t_ab(i) - t_ab(i + b)
+//! ```
+//!
+//! Differences come first: of a motion that is nearly rigid every stress is nearly zero, to many digits, and what one face gets from a
+//! stress is to the bit what the other one loses. What sides and solids do is part of the coefficients.
+
+use super::transfer::Transfer;
+use crate::field::{Field, OutOfMemory, Pad, VectorField};
+use crate::grid::{At, Ends};
+use crate::layout::{Layout, Row};
+use crate::ops::lanes_sum;
+use crate::poisson::multigrid::{Number, wrap};
+use crate::rows::{self, Span};
+use crate::sample::{Isa, Kernel};
+use std::ops::Range;
+
+/// Cells handled at once.
+const CHUNK: usize = 128;
+
+/// Which of the fields on edges has the stress between two axes.
+pub(super) const fn pair(a: usize, b: usize) -> usize {
+    a + b - 1
+}
+
+/// How many pairs of axes there are.
+pub(super) const fn pairs(dimensions: usize) -> usize {
+    dimensions * (dimensions - 1) / 2
+}
+
+/// The operator of one level.
+pub(super) struct Operator<const D: usize, T: Number> {
+    pub layout: Layout<D>,
+    /// Which axes are periodic.
+    pub joined: [bool; D],
+    /// Coefficients of the stresses at centres, by axis.
+    pub center: VectorField<D, T>,
+    /// And on edges, by [`pair`].
+    pub edge: Vec<Field<D, T>>,
+    /// The liquid that belongs to each face; less than zero on faces that are held.
+    pub mass: VectorField<D, T>,
+    /// `1 / (m + 4 sum of c)`, which no row sum of the operator exceeds; 0 where there is no unknown.
+    pub inverse: VectorField<D, T>,
+    /// Of each row the shortest stretch that holds all unknowns.
+    pub used: Vec<Span>,
+    /// What coefficients and masses are deep in a liquid that is equally thick everywhere; `None` if it is not.
+    pub deep: Option<Deep<T>>,
+    /// Of each row a stretch of faces around which all is so: kernels need not read it.
+    plain: Vec<Span>,
+    isa: Isa,
+}
+
+/// Coefficients at centres and on edges, and masses, that are the same in many places.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Deep<T> {
+    pub center: T,
+    pub edge: T,
+    pub mass: T,
+}
+
+impl<T: Number> Deep<T> {
+    /// `1 / (m + 4 sum of c)`.
+    fn inverse(self, dimensions: usize) -> T {
+        let (center, edge) = (self.center.to_f64(), self.edge.to_f64());
+        T::of(1.0 / (self.mass.to_f64() + 4.0 * center + 8.0 * (dimensions - 1) as f64 * edge))
+    }
+}
+
+/// One level: its operator and its vectors.
+pub(super) struct Level<const D: usize, T: Number> {
+    pub operator: Operator<D, T>,
+    pub x: VectorField<D, T>,
+    pub b: VectorField<D, T>,
+    pub scratch: VectorField<D, T>,
+    /// To the next coarser level.
+    pub transfer: Option<Transfer<D>>,
+}
+
+/// A field of zeros. What happens at the ends is in the coefficients, so the field itself need not know.
+pub(super) fn zeros<const D: usize, T: Number>(layout: &Layout<D>) -> Result<Field<D, T>, OutOfMemory> {
+    let ends = if layout.as_tiles().is_some() { Ends::Unbounded(0.0) } else { Ends::FLAT };
+    Field::on(layout, At::Center, [ends; D])
+}
+
+/// One for each axis.
+pub(super) fn vector<const D: usize, T: Number>(layout: &Layout<D>) -> Result<VectorField<D, T>, OutOfMemory> {
+    let fields = (0..D).map(|_| zeros(layout)).collect::<Result<Vec<_>, _>>()?;
+    Ok(fields.try_into().unwrap_or_else(|_| unreachable!("one field for each axis")))
+}
+
+impl<const D: usize, T: Number> Operator<D, T> {
+    fn new(layout: &Layout<D>, joined: [bool; D], isa: Isa) -> Result<Self, OutOfMemory> {
+        Ok(Operator {
+            joined,
+            center: vector(layout)?,
+            edge: (0..pairs(D)).map(|_| zeros(layout)).collect::<Result<_, _>>()?,
+            mass: vector(layout)?,
+            inverse: vector(layout)?,
+            used: vec![Span::default(); layout.rows()],
+            deep: None,
+            plain: vec![Span::default(); layout.rows()],
+            layout: layout.clone(),
+            isa,
+        })
+    }
+
+    /// Writes the ghosts of periodic axes.
+    pub fn join(&self, fields: &mut VectorField<D, T>) {
+        fields.iter_mut().for_each(|field| wrap(field, self.joined, self.layout.cells()));
+    }
+
+    /// Finds the unknowns, once coefficients and masses are set.
+    pub fn finish(&mut self) {
+        let cells = self.layout.cells();
+        for field in self.center.iter_mut().chain(&mut self.edge) {
+            wrap(field, self.joined, cells);
+        }
+        let Operator { center, edge, mass, inverse, used, plain, deep, layout, .. } = self;
+        let (center, edge, mass) = (&*center, &*edge, &*mass);
+        rows::with_items(inverse.each_mut(), used, |_, row, used, inverse| {
+            *used = Span::default();
+            for (a, inverse) in inverse.into_iter().enumerate() {
+                let n = inverse.len();
+                let mut pads = [Pad::default(); 1];
+                let low = center[a].down(row, a, &mut pads[0]);
+                let (high, mass) = (center[a].row(row), mass[a].row(row));
+                for x in 0..n {
+                    inverse[x] = low[x] + high[x] + low[x] + high[x];
+                }
+                for b in (0..D).filter(|&b| b != a) {
+                    let mut pad = Pad::default();
+                    let edge = &edge[pair(a, b)];
+                    let (low, high) = (edge.row(row), edge.up(row, b, &mut pad));
+                    for x in 0..n {
+                        let sum = low[x] + high[x];
+                        inverse[x] += sum + sum + sum + sum;
+                    }
+                }
+                for x in 0..n {
+                    let (sum, mass) = (inverse[x].to_f64(), mass[x].to_f64());
+                    inverse[x] = if sum > 0.0 && mass > 0.0 { T::of(1.0 / (mass + sum)) } else { T::ZERO };
+                }
+                *used = used.join(Span::around(n, |x| inverse[x] > T::ZERO));
+            }
+        });
+        let used = &*used;
+        rows::items(layout, plain, |row, plain| {
+            *plain = Span::default();
+            let (Some(deep), false) = (*deep, used[layout.row_number(row)].is_empty()) else { return };
+            *plain = find_plain(row, deep, center, edge, mass);
+        });
+    }
+
+    /// `out = A x` in the unknowns, 0 elsewhere; returns the sum of `x out`. Needs the joined ghosts of `x`.
+    pub fn apply(&self, x: &VectorField<D, T>, out: &mut VectorField<D, T>) -> f64 {
+        self.run(x, None, out, Job::Apply)
+    }
+
+    /// `out = b - A x` in the unknowns, 0 elsewhere; returns its sum of squares. Needs the joined ghosts of `x`.
+    pub fn residual(&self, x: &VectorField<D, T>, b: &VectorField<D, T>, out: &mut VectorField<D, T>) -> f64 {
+        self.run(x, Some(b), out, Job::Residual)
+    }
+
+    /// `out = -m d - (A - m) u` in the unknowns, 0 elsewhere; returns its sum of squares. Needs the ghosts of `u`.
+    pub fn change_residual(&self, u: &VectorField<D, T>, d: &VectorField<D, T>, out: &mut VectorField<D, T>) -> f64 {
+        self.run(u, Some(d), out, Job::Change)
+    }
+
+    /// `out = x + factor inverse (b - A x)`; returns the sum of `b out`, if asked to. Needs the joined ghosts of `x`.
+    fn smooth(
+        &self,
+        factor: f64,
+        x: &VectorField<D, T>,
+        b: &VectorField<D, T>,
+        out: &mut VectorField<D, T>,
+        sums: bool,
+    ) -> f64 {
+        self.run(x, Some(b), out, Job::Smooth { factor: T::of(factor), sums })
+    }
+
+    fn run(
+        &self,
+        x: &VectorField<D, T>,
+        other: Option<&VectorField<D, T>>,
+        out: &mut VectorField<D, T>,
+        job: Job<T>,
+    ) -> f64 {
+        rows::blocks(out.each_mut(), |rows, base, out| {
+            let mut sum = 0.0;
+            self.isa.run(Block { level: self, rows, x, other, job, out, base, sum: &mut sum });
+            sum
+        })
+    }
+}
+
+impl<const D: usize, T: Number> Level<D, T> {
+    pub fn new(layout: &Layout<D>, joined: [bool; D], isa: Isa) -> Result<Self, OutOfMemory> {
+        let operator = Operator::new(layout, joined, isa)?;
+        Ok(Level { operator, x: vector(layout)?, b: vector(layout)?, scratch: vector(layout)?, transfer: None })
+    }
+
+    fn smooth(&mut self, factor: f64, sums: bool) -> f64 {
+        let Level { operator, x, b, scratch, .. } = self;
+        operator.join(x);
+        let sum = operator.smooth(factor, x, b, scratch, sums);
+        std::mem::swap(x, scratch);
+        sum
+    }
+
+    /// The passes before the coarse correction, from zero.
+    pub fn smooth_before(&mut self, factors: &[f64]) {
+        let Level { operator: Operator { inverse, .. }, x, b, .. } = &mut *self;
+        let first = T::of(factors[0]);
+        rows::for_each(x.each_mut(), |row, out| {
+            for (a, out) in out.into_iter().enumerate() {
+                let (b, inverse) = (b[a].row(row), inverse[a].row(row));
+                for x in 0..out.len() {
+                    out[x] = first * inverse[x] * b[x];
+                }
+            }
+        });
+        for &factor in &factors[1..] {
+            self.smooth(factor, false);
+        }
+    }
+
+    /// The passes after the coarse correction; returns the sum of `b x`.
+    pub fn smooth_after(&mut self, factors: &[f64]) -> f64 {
+        for &factor in factors[1..].iter().rev() {
+            self.smooth(factor, false);
+        }
+        self.smooth(factors[0], true)
+    }
+
+    /// `scratch = b - A x`.
+    pub fn find_residual(&mut self) {
+        let Level { operator, x, b, scratch, .. } = self;
+        operator.join(x);
+        operator.residual(x, b, scratch);
+    }
+}
+
+/// The longest stretch of a row around whose faces everything is as deep in the liquid.
+fn find_plain<const D: usize, T: Number>(
+    row: Row<'_, D>,
+    deep: Deep<T>,
+    center: &VectorField<D, T>,
+    edge: &[Field<D, T>],
+    mass: &VectorField<D, T>,
+) -> Span {
+    let n = mass[0].row(row).len();
+    let (mut best, mut begin) = (Span::default(), 0);
+    let mut pads = [Pad::default(); 3];
+    let mut edge_pads = [Pad::default(); 6];
+    let mut more = edge_pads.iter_mut();
+    let mut lists: smallvec::SmallVec<[(&[T], T); 24]> = smallvec::SmallVec::new();
+    for (a, pad) in (0..D).zip(&mut pads) {
+        lists.push((center[a].row(row), deep.center));
+        lists.push((center[a].down(row, a, pad), deep.center));
+        lists.push((mass[a].row(row), deep.mass));
+        for b in (0..D).filter(|&b| b != a) {
+            let edge = &edge[pair(a, b)];
+            lists.push((edge.row(row), deep.edge));
+            lists.push((edge.up(row, b, more.next().expect("one for each pair")), deep.edge));
+        }
+    }
+    for x in 0..=n {
+        if x == n || !lists.iter().all(|(values, value)| values[x] == *value) {
+            if x - begin > best.range().len() {
+                best = Span { begin: begin as u32, end: x as u32 };
+            }
+            begin = x + 1;
+        }
+    }
+    best
+}
+
+/// What is done with `A x`.
+#[derive(Clone, Copy)]
+enum Job<T> {
+    Apply,
+    Residual,
+    Change,
+    Smooth { factor: T, sums: bool },
+}
+
+/// A job for a block of rows.
+struct Block<'a, const D: usize, T: Number> {
+    level: &'a Operator<D, T>,
+    rows: Range<usize>,
+    x: &'a VectorField<D, T>,
+    /// The right side, or the change.
+    other: Option<&'a VectorField<D, T>>,
+    job: Job<T>,
+    out: [&'a mut [T]; D],
+    /// Place of the first values of `out` among those of the fields.
+    base: usize,
+    sum: &'a mut f64,
+}
+
+impl<const D: usize, T: Number> Kernel for Block<'_, D, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Block { level, rows, x, other, job, mut out, base, sum } = self;
+        let n = level.layout.cells()[0];
+        let constant = |value: fn(Deep<T>) -> T| [level.deep.map_or(T::ZERO, value); CHUNK];
+        let [deep_center, deep_edge] = [constant(|d| d.center), constant(|d| d.edge)];
+        let [deep_mass, deep_inverse] = [constant(|d| d.mass), constant(|d| d.inverse(D))];
+        for number in rows {
+            let row = level.layout.row(number);
+            let (used, plain) = (level.used[number].range(), level.plain[number].range());
+            for (a, out) in out.iter_mut().enumerate() {
+                let out = &mut out[row.start - base..row.start - base + n];
+                out[..used.start].fill(T::ZERO);
+                out[used.end..].fill(T::ZERO);
+                if used.is_empty() {
+                    continue;
+                }
+                let mut pads = [Pad::default(); 10];
+                let stencil = Stencil::new(level, x, row, a, &mut pads);
+                let (inverse, mass, here) = (level.inverse[a].row(row), level.mass[a].row(row), x[a].row(row));
+                let other = other.map_or(here, |other| other[a].row(row));
+                let mut begin = used.start;
+                while begin < used.end {
+                    // Up to the next place where what is plain begins or ends.
+                    let is_plain = plain.contains(&begin);
+                    let end = match () {
+                        _ if is_plain => plain.end.min(used.end),
+                        _ if begin < plain.start => plain.start.min(used.end),
+                        _ => used.end,
+                    };
+                    let len = (end - begin).min(CHUNK);
+                    let mut stress = [T::ZERO; CHUNK];
+                    let stress = &mut stress[..len];
+                    let deep = if is_plain { Some([&deep_center[..len], &deep_edge[..len]]) } else { None };
+                    stencil.stresses(begin, deep, stress);
+                    let (inverse, mass) = match is_plain {
+                        true => (&deep_inverse[..len], &deep_mass[..len]),
+                        false => (&inverse[begin..begin + len], &mass[begin..begin + len]),
+                    };
+                    let (here, other) = (&here[begin..begin + len], &other[begin..begin + len]);
+                    let out = &mut out[begin..begin + len];
+                    let zero = T::ZERO;
+                    match job {
+                        Job::Apply => {
+                            for i in 0..len {
+                                let ax = mass[i] * here[i] + stress[i];
+                                out[i] = if inverse[i] > zero { ax } else { zero };
+                            }
+                            *sum += dot(here, out);
+                        }
+                        Job::Residual => {
+                            for i in 0..len {
+                                let left = other[i] - (mass[i] * here[i] + stress[i]);
+                                out[i] = if inverse[i] > zero { left } else { zero };
+                            }
+                            *sum += dot(out, out);
+                        }
+                        Job::Change => {
+                            for i in 0..len {
+                                let left = zero - (mass[i] * other[i] + stress[i]);
+                                out[i] = if inverse[i] > zero { left } else { zero };
+                            }
+                            *sum += dot(out, out);
+                        }
+                        Job::Smooth { factor, sums } => {
+                            for i in 0..len {
+                                let left = other[i] - (mass[i] * here[i] + stress[i]);
+                                out[i] = here[i] + factor * inverse[i] * left;
+                            }
+                            if sums {
+                                *sum += dot(other, out);
+                            }
+                        }
+                    }
+                    begin += len;
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn dot<T: Number>(a: &[T], b: &[T]) -> f64 {
+    let b = &b[..a.len()];
+    lanes_sum(a.len(), |i| a[i].to_f64() * b[i].to_f64())
+}
+
+/// All that the stresses on the faces of a row across axis `a` are made of.
+struct Stencil<'a, T> {
+    /// The component itself: here, next up and down its own axis.
+    own: [&'a [T]; 3],
+    /// Coefficients at the centres above and below the faces.
+    center: [&'a [T]; 2],
+    /// For each other axis `b`.
+    across: [Across<'a, T>; 2],
+    count: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Across<'a, T> {
+    /// The component itself, next up and down axis `b`.
+    own: [&'a [T]; 2],
+    /// Component `b`: here, down `a`, up `b`, up `b` and down `a`.
+    other: [&'a [T]; 4],
+    /// Coefficients on the edges here and up `b`.
+    edge: [&'a [T]; 2],
+}
+
+impl<'a, T: Number> Stencil<'a, T> {
+    #[inline(always)]
+    fn new<const D: usize>(
+        level: &'a Operator<D, T>,
+        x: &'a VectorField<D, T>,
+        row: Row<'_, D>,
+        a: usize,
+        pads: &'a mut [Pad<T>; 10],
+    ) -> Self {
+        let [p0, p1, p2, p3, p4, p5, p6, p7, p8, p9] = pads;
+        let own = [x[a].row(row), x[a].up(row, a, p0), x[a].down(row, a, p1)];
+        let center = [level.center[a].row(row), level.center[a].down(row, a, p2)];
+        let none: &'a [T] = own[0];
+        let mut across = [Across { own: [none; 2], other: [none; 4], edge: [none; 2] }; 2];
+        let mut pads = [Some((p3, p4, p5, p6)), None];
+        let mut more = Some((p7, p8, p9));
+        let mut count = 0;
+        for b in (0..D).filter(|&b| b != a) {
+            let (u, edge) = (&x[b], &level.edge[pair(a, b)]);
+            // Along x rows of tiles are copied: only one of the axes is that one.
+            across[count] = if a == 0 {
+                let (down, above) = match count {
+                    0 => {
+                        let (p3, p4, ..) = pads[0].take().expect("taken once");
+                        (u.down(row, 0, p3), u.down(row.up(b), 0, p4))
+                    }
+                    _ => {
+                        let (p7, p8, _) = more.take().expect("taken once");
+                        (u.down(row, 0, p7), u.down(row.up(b), 0, p8))
+                    }
+                };
+                Across {
+                    own: [x[a].row(row.up(b)), x[a].row(row.down(b))],
+                    other: [u.row(row), down, u.row(row.up(b)), above],
+                    edge: [edge.row(row), edge.row(row.up(b))],
+                }
+            } else if b == 0 {
+                let (p3, p4, p5, p6) = pads[0].take().expect("taken once");
+                let (p7, ..) = more.take().expect("taken once");
+                Across {
+                    own: [x[a].up(row, 0, p3), x[a].down(row, 0, p4)],
+                    other: [u.row(row), u.row(row.down(a)), u.up(row, 0, p5), u.up(row.down(a), 0, p6)],
+                    edge: [edge.row(row), edge.up(row, 0, p7)],
+                }
+            } else {
+                Across {
+                    own: [x[a].row(row.up(b)), x[a].row(row.down(b))],
+                    other: [u.row(row), u.row(row.down(a)), u.row(row.up(b)), u.row(row.up(b).down(a))],
+                    edge: [edge.row(row), edge.row(row.up(b))],
+                }
+            };
+            count += 1;
+        }
+        Stencil { own, center, across, count }
+    }
+
+    /// What the stresses take from the faces from `begin` on; `deep` has the coefficients, if they are the same everywhere.
+    #[inline(always)]
+    fn stresses(&self, begin: usize, deep: Option<[&[T]; 2]>, out: &mut [T]) {
+        let n = out.len();
+        let cut = |values: &'a [T]| &values[begin..begin + n];
+        let [here, up, down] = self.own.map(cut);
+        let [high, low] = deep.map_or(self.center.map(cut), |[center, _]| [center; 2]);
+        for i in 0..n {
+            out[i] = low[i] * (here[i] - down[i]) - high[i] * (up[i] - here[i]);
+        }
+        for across in &self.across[..self.count] {
+            let [up, down] = across.own.map(cut);
+            let [other, beside, above, corner] = across.other.map(cut);
+            let [low, high] = deep.map_or(across.edge.map(cut), |[_, edge]| [edge; 2]);
+            for i in 0..n {
+                let below = low[i] * ((here[i] - down[i]) + (other[i] - beside[i]));
+                let over = high[i] * ((up[i] - here[i]) + (above[i] - corner[i]));
+                out[i] += below - over;
+            }
+        }
+    }
+}

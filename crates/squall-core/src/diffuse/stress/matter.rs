@@ -1,0 +1,332 @@
+//! What is thick, and where: the coefficients of the finest level.
+
+use super::level::{Deep, Level, Operator, pair};
+use crate::Real;
+use crate::field::{Field, Pad, VectorField};
+use crate::grid::{Axis, Grid, Side};
+use crate::halo::slab_runs;
+use crate::layout::{Layout, Row};
+use crate::ops::each;
+use crate::poisson::CellState;
+use crate::poisson::multigrid::Number;
+use crate::rows;
+use crate::solid::{Solids, Walls};
+
+/// The least liquid that belongs to a face with stress, as a part of a cell: what moves with nothing of its own must not be lost.
+const LEAST: f64 = 1e-3;
+
+/// The least viscosity, in square metres per second: logarithms need one.
+const THINNEST: f64 = 1e-8;
+
+/// How thick it is: kinematic viscosity, in square metres per second.
+#[derive(Clone, Copy)]
+pub enum Thickness<'a, const D: usize> {
+    /// The same everywhere.
+    Constant(f64),
+    /// At cell centres, ghosts filled. Between cells it is the geometric mean (Carlson et al. 2002).
+    Varying(&'a Field<D>),
+}
+
+/// A viscous liquid, and what is around it.
+pub struct Matter<'a, const D: usize> {
+    /// Where cells are, and what stands at the sides. Cells must be cubes.
+    pub grid: &'a Grid<D>,
+    /// The distance to the surface, in metres and negative inside, ghosts filled, and which distance the surface is at; `None` if
+    /// everything is liquid.
+    pub surface: Option<(&'a Field<D>, Real)>,
+    /// How thick it is.
+    pub viscosity: Thickness<'a, D>,
+    /// What is in the way, and room for what viscosity has to know of it.
+    pub solids: Option<(&'a Solids<D>, &'a mut Walls<D>)>,
+}
+
+/// The cells of the solver: as many as there are and one more behind each far side, whose faces and edges are values like others; of tiles
+/// also those behind sides.
+pub(super) fn own_layout<const D: usize>(layout: &Layout<D>, grid: &Grid<D>) -> Layout<D> {
+    match layout.as_tiles() {
+        None => Layout::dense(each(|a| layout.cells()[a] + usize::from(grid.axes[a] != Axis::Periodic))),
+        Some(tiles) => Layout::tiles((1..tiles.slots() as u32).map(|slot| tiles.place(slot))),
+    }
+}
+
+/// Copies all values, with ghosts as far as one cell behind the sides.
+pub(super) fn copy_in<const D: usize, U: Copy + Default + Send + Sync, T: Number>(
+    from: &Field<D, U>,
+    to: &mut Field<D, T>,
+    convert: impl Fn(U) -> T,
+) {
+    let (source, target) = (from.layout().clone(), to.layout().clone());
+    let out = to.data_mut();
+    let mut copy = |from_start: usize, to_start: usize, len: usize| {
+        let from = &from.data[from_start..from_start + len];
+        out[to_start..to_start + len].iter_mut().zip(from).for_each(|(to, from)| *to = convert(*from));
+    };
+    if let (Some(old), Some(new)) = (source.as_tiles(), target.as_tiles()) {
+        let tile = source.cells()[0].pow(D as u32);
+        for slot in 1..new.slots() as u32 {
+            let from = old.slot(new.place(slot));
+            if from != 0 {
+                copy(source.in_slot(from, [0; D]), target.in_slot(slot, [0; D]), tile);
+            }
+        }
+        return;
+    }
+    // Rows from one before the first to one behind the last.
+    let count: [usize; D] = each(|a| if a == 0 { 1 } else { source.cells()[a] + 2 });
+    for r in 0..count.iter().product() {
+        let mut rest: usize = r;
+        let index: [isize; D] = each(|a| {
+            let i = (rest % count[a]) as isize - 1;
+            rest /= count[a];
+            i
+        });
+        copy(source.offset(index), target.offset(index), source.cells()[0] + 2);
+    }
+}
+
+/// Sets all values with index `i` along axis `a`.
+fn set_slab<const D: usize, T: Number>(field: &mut Field<D, T>, a: usize, i: isize, value: T) {
+    let layout = field.layout().clone();
+    if layout.as_tiles().is_none() {
+        let data = field.data_mut();
+        return slab_runs(&layout, a, i, |start, run| data[start..start + run].fill(value));
+    }
+    field.par_rows(|row, out| match a {
+        0 if row.index[0] <= i && i < row.index[0] + out.len() as isize => out[(i - row.index[0]) as usize] = value,
+        0 => {}
+        _ if row.index[a] == i => out.fill(value),
+        _ => {}
+    });
+}
+
+/// The row of a layout that begins with a cell, if there is one.
+fn row_at<const D: usize>(layout: &Layout<D>, index: [isize; D]) -> Option<Row<'_, D>> {
+    let cells = layout.cells().map(|n| n as isize);
+    let (mut part, mut local) = (0, index);
+    if let Some(tiles) = layout.as_tiles() {
+        part = tiles.find(each(|a| index[a].div_euclid(cells[a]) as i32))?;
+        local = each(|a| index[a].rem_euclid(cells[a]));
+    }
+    if (0..D).any(|a| local[a] < 0 || local[a] >= cells[a]) {
+        return None;
+    }
+    let within = (1..D).rev().fold(0, |r, a| r * cells[a] + local[a]);
+    Some(layout.row(part * layout.rows_per_part() + within as usize))
+}
+
+/// What stands at the ends of axes: the index of the far side, and whether the liquid sticks to each.
+#[derive(Clone, Copy)]
+struct Ends {
+    first: isize,
+    last: isize,
+    sticks: [bool; 2],
+}
+
+impl Ends {
+    fn of<const D: usize>(grid: &Grid<D>, a: usize) -> Self {
+        let [first, last] = grid.end_faces(a);
+        let sticks = |side: Side<D>| matches!(side, Side::NoSlip { .. } | Side::Inflow { .. });
+        let sides = grid.axes[a].sides().map_or([false; 2], |sides| sides.map(sticks));
+        Ends { first, last, sticks: sides }
+    }
+
+    /// Whether a cell is inside.
+    fn holds(&self, i: isize) -> bool {
+        self.first <= i && i < self.last
+    }
+
+    /// How much stress there is on an edge with this index. On a side to which the liquid sticks it is half a cell away from it.
+    fn on_edge(&self, i: isize) -> f64 {
+        let stuck = |side: usize| if self.sticks[side] { 2.0 } else { 0.0 };
+        match () {
+            _ if i == self.first => stuck(0),
+            _ if i == self.last => stuck(1),
+            _ if self.holds(i) => 1.0,
+            _ => 0.0,
+        }
+    }
+
+    /// Whether nothing moves beyond the sides because of what stands there.
+    fn is_held(&self, i: isize) -> bool {
+        i < self.first && self.sticks[0] || i >= self.last && self.sticks[1]
+    }
+}
+
+impl<const D: usize> Matter<'_, D> {
+    /// Sets the coefficients, masses and velocities. Faces inside of solids to which the liquid sticks get their velocity.
+    pub(super) fn set<T: Number>(
+        &mut self,
+        dt: f64,
+        u: &mut VectorField<D>,
+        level: &mut Level<D, T>,
+        own: &mut VectorField<D, T>,
+    ) {
+        let h = self.grid.spacing[0];
+        let k = dt / (h * h);
+        let Level { operator, x, scratch, .. } = level;
+        let [distance, logarithm, ..] = &mut x[..] else { unreachable!("two axes at least") };
+        let ends: [Ends; D] = each(|a| Ends::of(self.grid, a));
+        // Weights of stresses where there are solids: 1 where there are none.
+        let near = self.solids.is_some();
+        if let Some((solids, walls)) = &mut self.solids {
+            for field in operator.center.iter_mut().chain(&mut operator.edge) {
+                field.par_rows(|_, out| out.fill(T::ONE));
+            }
+            for a in 0..D {
+                walls.find(solids, self.grid, a, &mut u[a]);
+                let Walls { state, weight } = &**walls;
+                weigh(solids, a, state, weight, operator, &mut scratch[a]);
+            }
+        }
+        for (a, u) in u.iter_mut().enumerate() {
+            u.fill_halo();
+            copy_in(u, &mut own[a], |u| T::of(u.into()));
+            for b in (0..D).filter(|&b| b != a) {
+                let Some(sides) = self.grid.axes[b].sides() else { continue };
+                for (side, i) in sides.into_iter().zip([ends[b].first.saturating_sub(1), ends[b].last]) {
+                    if let Side::NoSlip { velocity } | Side::Inflow { velocity } = side {
+                        set_slab(&mut own[a], b, i, T::of(velocity[a].into()));
+                    }
+                }
+            }
+        }
+        if let Some((phi, level)) = self.surface {
+            distance.fill(T::of(2.0));
+            copy_in(phi, distance, |phi| T::of(f64::from(phi - level) / h));
+        }
+        if let Thickness::Varying(nu) = self.viscosity {
+            logarithm.fill(T::of(libm::log(THINNEST)));
+            copy_in(nu, logarithm, |nu| T::of(libm::log(f64::from(nu).max(THINNEST))));
+        }
+        let (distance, logarithm) = (&*distance, &*logarithm);
+        let full = self.surface.is_none();
+        // How much liquid there is around a place, from the mean distance there, in cells.
+        let part = |distance: f64| if full { 1.0 } else { (0.5 - distance).clamp(0.0, 1.0) };
+        let constant = match self.viscosity {
+            Thickness::Constant(nu) => Some(nu * k),
+            Thickness::Varying(_) => None,
+        };
+        operator.deep = constant.map(|k| Deep { center: T::of(2.0 * k), edge: T::of(k), mass: T::ONE });
+        let thick = |logarithm: f64| constant.unwrap_or_else(|| libm::exp(logarithm) * k);
+        let inside =
+            |index: &[isize; D], but: [usize; 2]| (0..D).filter(|a| !but.contains(a)).all(|a| ends[a].holds(index[a]));
+        rows::for_each(operator.center.each_mut(), |row, out| {
+            let n = out[0].len();
+            let (distance, logarithm) = (distance.row(row), logarithm.row(row));
+            let mut out = out;
+            if !full && distance.iter().all(|d| d.to_f64() >= 0.5) {
+                return out.iter_mut().for_each(|out| out.fill(T::ZERO));
+            }
+            for x in 0..n {
+                let mut index = row.index;
+                index[0] += x as isize;
+                let liquid = part(distance[x].to_f64());
+                let c = if liquid > 0.0 && inside(&index, [D; 2]) {
+                    2.0 * liquid * thick(logarithm[x].to_f64())
+                } else {
+                    0.0
+                };
+                for out in &mut out {
+                    out[x] = T::of(if near { c * out[x].to_f64() } else { c });
+                }
+            }
+        });
+        for a in 0..D {
+            for b in a + 1..D {
+                operator.edge[pair(a, b)].par_rows(|row, out| {
+                    let (mut pads, mut more) = ([Pad::default(); 2], [Pad::default(); 2]);
+                    let distance = four(distance, row, a, b, &mut pads);
+                    let logarithm = four(logarithm, row, a, b, &mut more);
+                    if !full && distance.iter().all(|line| line.iter().all(|d| d.to_f64() >= 0.5)) {
+                        return out.fill(T::ZERO);
+                    }
+                    for x in 0..out.len() {
+                        let mut index = row.index;
+                        index[0] += x as isize;
+                        let mean = |of: &[&[T]; 4]| of.iter().map(|v| v[x].to_f64()).sum::<f64>() / 4.0;
+                        let liquid = part(mean(&distance)) * ends[a].on_edge(index[a]) * ends[b].on_edge(index[b]);
+                        let weight = if near { out[x].to_f64().max(0.0) } else { 1.0 };
+                        let some = liquid * weight > 0.0 && inside(&index, [a, b]);
+                        out[x] = T::of(if some { liquid * weight * thick(mean(&logarithm)) } else { 0.0 });
+                    }
+                });
+            }
+        }
+        for (a, mass) in operator.mass.iter_mut().enumerate() {
+            let held = &scratch[a];
+            mass.par_rows(|row, out| {
+                let mut pad = Pad::default();
+                let (high, low, held) = (distance.row(row), distance.down(row, a, &mut pad), held.row(row));
+                for x in 0..out.len() {
+                    let mut index = row.index;
+                    index[0] += x as isize;
+                    let end = index[a] <= ends[a].first || index[a] >= ends[a].last;
+                    let behind = (0..D).any(|b| b != a && ends[b].is_held(index[b]));
+                    let stuck = near && held[x] > T::ZERO;
+                    let liquid = part(0.5 * (high[x].to_f64() + low[x].to_f64()));
+                    out[x] = T::of(if end || behind || stuck { -1.0 } else { liquid.max(LEAST) });
+                }
+            });
+        }
+        operator.finish();
+        // Where no cells are, vectors are zero.
+        x.iter_mut().for_each(|x| x.fill(T::ZERO));
+    }
+}
+
+/// The rows of the four cells around the lower edges between two axes.
+fn four<'a, const D: usize, T: Number>(
+    field: &'a Field<D, T>,
+    row: Row<'_, D>,
+    a: usize,
+    b: usize,
+    pads: &'a mut [Pad<T>; 2],
+) -> [&'a [T]; 4] {
+    let [pad, other] = pads;
+    [field.row(row), field.down(row, a, pad), field.row(row.down(b)), field.down(row.down(b), a, other)]
+}
+
+/// Notes what solids mean for the stresses that act on a component: see [`Walls`]. Stresses between the liquid and a solid along which
+/// it slides are none.
+fn weigh<const D: usize, T: Number>(
+    solids: &Solids<D>,
+    a: usize,
+    state: &Field<D, CellState>,
+    weight: &VectorField<D>,
+    operator: &mut Operator<D, T>,
+    held: &mut Field<D, T>,
+) {
+    let layout = state.layout();
+    let at = |row: Row<'_, D>| row_at(layout, row.index).filter(|row| solids.is_near(*row));
+    held.fill(T::ZERO);
+    held.par_rows(|row, out| {
+        let Some(row) = at(row) else { return };
+        for (out, state) in out.iter_mut().zip(state.row(row)) {
+            *out = if *state == CellState::Air { T::ONE } else { T::ZERO };
+        }
+    });
+    operator.center[a].par_rows(|row, out| {
+        let Some(row) = at(row) else { return };
+        let mut pad = Pad::default();
+        let above = weight[a].up(row, a, &mut pad);
+        out.iter_mut().zip(above).for_each(|(out, w)| *out = T::of((*w).into()));
+    });
+    for b in (0..D).filter(|&b| b != a) {
+        operator.edge[pair(a, b)].par_rows(|row, out| {
+            let Some(row) = at(row) else { return };
+            let mut pad = Pad::default();
+            let (here, below) = (state.row(row), state.down(row, b, &mut pad));
+            let weight = weight[b].row(row);
+            for x in 0..here.len() {
+                let slides = here[x] == CellState::Solid || below[x] == CellState::Solid;
+                let now = if slides { -1.0 } else { f64::from(weight[x]) };
+                let before = out[x].to_f64();
+                out[x] = T::of(match a < b {
+                    true => now,
+                    false if now < 0.0 || before < 0.0 => -1.0,
+                    false => now.max(before),
+                });
+            }
+        });
+    }
+}
