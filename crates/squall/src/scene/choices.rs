@@ -160,6 +160,20 @@ choices! {
         Preview = "preview",
         /// To show.
         Final = "final",
+        /// For stills: every cell is lit, many rays.
+        Best = "best",
+    }
+
+    /// How light becomes what a screen shows.
+    pub enum Tone {
+        /// As film shows it: highlights roll off, bright colours go over into white.
+        Filmic = "filmic",
+        /// With the contrast of the Academy's reference look.
+        Aces = "aces",
+        /// What the numbers say; what is brighter than white is cut off.
+        Srgb = "srgb",
+        /// The numbers themselves, without the curve of sRGB.
+        Linear = "linear",
     }
 
     /// How values are advected.
