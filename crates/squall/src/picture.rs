@@ -164,6 +164,7 @@ impl Picture {
 /// How linear light is shown at a time.
 pub fn tone(picture: &setup::Picture, time: f64) -> Tone {
     let view = match picture.tone {
+        setup::Tone::Soft => View::Soft,
         setup::Tone::Filmic => View::Filmic,
         setup::Tone::Aces => View::Aces,
         setup::Tone::Srgb => View::Srgb,

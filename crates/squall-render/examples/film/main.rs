@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         frame.bloom(0.04);
         let memory = stage.memory() as f64 / (4.0 * smoke.values.len() as f64);
         println!("{name}: light {ready:.0?}, rays {:.0?}, memory {memory:.1} of the volume", start.elapsed() - ready);
-        let image = frame.to_image(&Tone::default());
+        let image = frame.to_image(&Tone { view: View::Filmic, ..Tone::default() });
         write_png(folder.join(name), image.width as u32, image.height as u32, &image.to_rgb())?;
         Ok::<_, Box<dyn std::error::Error>>(())
     };

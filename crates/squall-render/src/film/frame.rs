@@ -32,8 +32,10 @@ pub struct Tone {
 /// The curve from light to screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// As film shows light: highlights roll off, bright colours keep their hue and go over into white.
+    /// What the numbers say; what is brighter than 0.8 bends towards white.
     #[default]
+    Soft,
+    /// As film shows light: highlights roll off, bright colours keep most of their hue and go over into white.
     Filmic,
     /// The contrast of the Academy's reference look (fit of Narkowicz 2015), channel by channel.
     Aces,
@@ -50,7 +52,7 @@ impl Default for Tone {
 }
 
 /// How much of each channel [`View::Filmic`] mixes into the others before its curve, so that no colour stays pure however bright it is, and takes out after it.
-const MIXED: f32 = 0.2;
+const MIXED: f32 = 0.15;
 /// The steepness of its curve, and the light that is shown as half.
 const CONTRAST: f32 = 1.35;
 const HALF: f32 = 0.443;
@@ -109,7 +111,7 @@ impl Tone {
                 let among = mean(light);
                 let mut light = light.map(|v| (v + MIXED / (1.0 - MIXED) * (v - among)).max(0.0));
                 // The hue is not that simple to take back.
-                let plain = Tone::default();
+                let plain = Tone { view: View::Filmic, ..Tone::default() };
                 for _ in 0..8 {
                     let now = plain.apply(light);
                     (0..3).for_each(|c| light[c] *= (shown[c] + 1e-6) / (now[c] + 1e-6));
@@ -122,6 +124,7 @@ impl Tone {
                 let (a, b, c) = (2.51 - 2.43 * y, 0.03 - 0.59 * y, -0.14 * y);
                 (-b + (b * b - 4.0 * a * c).sqrt()) / (2.0 * a)
             }),
+            View::Soft => shown.map(|v| if v > 0.8 { 0.8 - 0.2 * (5.0 * (1.0 - v.min(0.999))).ln() } else { v }),
             View::Srgb | View::Linear => shown,
         }
     }
@@ -142,6 +145,7 @@ impl Tone {
                 let v = v.clamp(0.0, 1e6);
                 (v * (2.51 * v + 0.03) / (v * (2.43 * v + 0.59) + 0.14)).min(1.0)
             }),
+            View::Soft => light.map(|v| if v > 0.8 { 1.0 - 0.2 * (-(v - 0.8) / 0.2).exp() } else { v }),
             View::Srgb => light,
             View::Linear => light.map(|v| from_srgb(v.clamp(0.0, 1.0))),
         }
@@ -214,10 +218,19 @@ mod tests {
     }
 
     const GREY: fn(f32) -> Rgb = |v| [v; 3];
+    const FILM: Tone = Tone { exposure: 1.0, view: View::Filmic, white: [1.0; 3] };
+
+    #[test]
+    fn the_soft_view_changes_nothing_below_its_shoulder_and_never_turns_back() {
+        let tone = Tone { exposure: 2.0, ..Tone::default() };
+        let shown: Vec<f32> = (0..100).map(|i| tone.apply(GREY(i as f32 * 0.01))[0]).collect();
+        assert!(shown.windows(2).all(|pair| pair[1] > pair[0]) && shown[99] < 1.0);
+        assert!((shown[20] - 0.4).abs() < 1e-6, "below 0.8 nothing is bent");
+    }
 
     #[test]
     fn film_keeps_greys_grey_and_middle_tones_where_they_are_and_never_turns_back() {
-        let tone = Tone::default();
+        let tone = FILM;
         let shown: Vec<Rgb> = (0..400).map(|i| tone.apply(GREY(1e-4 * 1.04f32.powi(i)))).collect();
         assert!(shown.iter().all(|c| c.iter().all(|v| (v - c[0]).abs() < 1e-6)));
         assert!(shown.windows(2).all(|pair| pair[1][0] >= pair[0][0]) && shown[399][0] <= 1.0);
@@ -234,7 +247,7 @@ mod tests {
         let hue = |[r, g, b]: Rgb| (3f32.sqrt() * (g - b)).atan2(2.0 * r - g - b).to_degrees();
         let colors = [[1.0, 0.25, 0.02], [0.1, 0.3, 1.0], [0.9, 0.1, 0.1], [0.2, 0.8, 0.3]];
         for color in colors {
-            let at = |stops: i32| Tone::default().apply(color.map(|v: f32| v * 2f32.powi(stops)));
+            let at = |stops: i32| FILM.apply(color.map(|v: f32| v * 2f32.powi(stops)));
             let saturation = |c: Rgb| 1.0 - c[0].min(c[1]).min(c[2]) / c[0].max(c[1]).max(c[2]);
             for stops in -4..=3 {
                 let turned = (hue(at(stops)) - hue(color) + 540.0) % 360.0 - 180.0;
@@ -250,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_background_looks_as_it_was_chosen_in_every_view() {
-        for view in [View::Filmic, View::Aces, View::Srgb] {
+        for view in [View::Soft, View::Filmic, View::Aces, View::Srgb] {
             let tone = Tone { view, ..Tone::default() };
             for chosen in [[0.0; 3], [0.02, 0.03, 0.05], [0.6, 0.5, 0.3], [0.9; 3]] {
                 let shown = tone.apply(tone.light_for(chosen));

@@ -62,7 +62,7 @@ pub struct Scatter {
 
 impl Default for Scatter {
     fn default() -> Self {
-        Self { anisotropy: 0.55, softness: 0.9, back: 0.25 }
+        Self { anisotropy: 0.2, softness: 1.0, back: 0.0 }
     }
 }
 

@@ -166,6 +166,8 @@ choices! {
 
     /// How light becomes what a screen shows.
     pub enum Tone {
+        /// What the numbers say; what is brighter than 0.8 bends towards white.
+        Soft = "soft",
         /// As film shows it: highlights roll off, bright colours go over into white.
         Filmic = "filmic",
         /// With the contrast of the Academy's reference look.

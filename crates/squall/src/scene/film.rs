@@ -85,11 +85,11 @@ table! {
         /// How heat glows.
         glow: Glow [] (none "not at all"),
         /// How far smoke scatters light forward.
-        anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.55 }; "0.55; of a liquid 0"),
+        anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.2 }; "0.2; of a liquid 0"),
         /// The part of the light that smoke scatters back instead.
-        back: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.25 }; "0.25; of a liquid 0"),
+        back: f64 [Within(0.0, 1.0)] (0.0),
         /// How much light scattered several times lifts shadows in smoke.
-        softness: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.5 } else { 0.9 }; "0.9; of a liquid 0.5"),
+        softness: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.5 } else { 1.0 }; "1; of a liquid 0.5"),
         /// How water looks.
         water: Water [LIQUID] (Water::default()),
         /// What is around, behind everything and in what water mirrors.
@@ -125,7 +125,7 @@ table! {
         /// Light sent out per metre at the hot end.
         strength: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(12.0 / r.longest()); "12 / longest side"),
         /// How strongly it lights smoke, objects and the ground: 1 as much as it sends out, 0 not at all.
-        light: Animated [Within(0.0, 1e6)] (Animated::constant(1.0)),
+        light: Animated [Within(0.0, 1e6)] (Animated::constant(0.0)),
         /// `"blackbody"`, the name of a colour map, or a list of colours.
         colors: OneOrMany<Spanned<String>> [] (|_r| OneOrMany::One(Spanned { value: "blackbody".to_owned(), span: Span::DEFAULT }); "`\"blackbody\"`"),
         /// Temperatures of a black body at the cold and the hot end, for its colours.
