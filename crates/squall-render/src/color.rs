@@ -52,10 +52,12 @@ pub fn from_hex(text: &str) -> Result<Rgb, RenderError> {
 
 /// 8-bit sRGB to linear light.
 pub fn from_srgb8(bytes: [u8; 3]) -> Rgb {
-    bytes.map(|b| {
-        let v = f32::from(b) / 255.0;
-        if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
-    })
+    bytes.map(|b| from_srgb(f32::from(b) / 255.0))
+}
+
+/// sRGB from 0 to 1 to linear light.
+pub fn from_srgb(v: f32) -> f32 {
+    if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
 }
 
 /// The colour of a liquid with inks in it: an amount of 1 gives it the colour of the ink, less leaves some of its own. Light passes through one after the

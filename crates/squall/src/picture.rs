@@ -16,7 +16,7 @@ pub mod passes;
 use squall_core::{CancelToken, Simulation, StateVisitor, Volume};
 use squall_render::color::from_srgb8;
 use squall_render::derived::{curl_magnitude, speed, vorticity};
-use squall_render::film::{Frame, Tone};
+use squall_render::film::{Frame, Tone, View};
 use squall_render::map::Range;
 use squall_render::maps::sample;
 use squall_render::texture::flat::{self, Pixelated};
@@ -152,18 +152,26 @@ pub enum Picture {
 }
 
 impl Picture {
-    /// For a screen; `exposure` is the brightness of linear light.
-    pub fn to_image(&self, exposure: f64) -> Image {
+    /// For a screen; `tone` says how linear light is shown.
+    pub fn to_image(&self, tone: &Tone) -> Image {
         match self {
             Picture::Screen(image) => image.clone(),
-            Picture::Film(frame) => frame.to_image(&tone(exposure)),
+            Picture::Film(frame) => frame.to_image(tone),
         }
     }
 }
 
-/// How linear light is shown.
-pub(crate) fn tone(exposure: f64) -> Tone {
-    Tone { exposure: exposure as f32, ..Tone::default() }
+/// How linear light is shown at a time.
+pub fn tone(picture: &setup::Picture, time: f64) -> Tone {
+    let view = match picture.tone {
+        setup::Tone::Soft => View::Soft,
+        setup::Tone::Filmic => View::Filmic,
+        setup::Tone::Aces => View::Aces,
+        setup::Tone::Srgb => View::Srgb,
+        setup::Tone::Linear => View::Linear,
+    };
+    let kelvin = picture.white.at(time).clamp(1000.0, 40_000.0);
+    Tone { exposure: exposure(picture, time) as f32, view, ..Tone::default() }.balanced(kelvin)
 }
 
 /// Why there is no painter.

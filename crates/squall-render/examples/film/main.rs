@@ -22,10 +22,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let start = Instant::now();
         let stage = Stage::new(scene, style, quality)?;
         let ready = start.elapsed();
-        let frame = stage.shoot(camera, size, 0)?;
+        let mut frame = stage.shoot(camera, size, 0)?;
+        frame.bloom(0.04);
         let memory = stage.memory() as f64 / (4.0 * smoke.values.len() as f64);
         println!("{name}: light {ready:.0?}, rays {:.0?}, memory {memory:.1} of the volume", start.elapsed() - ready);
-        let image = frame.to_image(&Tone::default());
+        let image = frame.to_image(&Tone { view: View::Filmic, ..Tone::default() });
         write_png(folder.join(name), image.width as u32, image.height as u32, &image.to_rgb())?;
         Ok::<_, Box<dyn std::error::Error>>(())
     };
@@ -55,19 +56,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Light::directional([0.7, 0.75, -0.55], [1.0, 0.86, 0.7], 1.7),
             Light::directional([-0.8, 0.35, 0.2], [0.45, 0.65, 1.0], 0.35),
         ],
-        scatter: Scatter { anisotropy: 0.35, softness: 0.6 },
+        scatter: Scatter { anisotropy: 0.35, softness: 0.6, back: 0.0 },
         ambient: Ambient { sky: [0.035, 0.042, 0.06], ground: [0.01; 3], occlusion: 1.0 },
         ..Style::default()
     };
     let camera = Camera::framing(low, high, -15.0, 4.0, 30.0, aspect, 0.02);
     shoot("rim.png", &plain, &rim, &camera, Quality::FINAL)?;
 
-    // Fire at night: its light comes from a lamp placed in it.
+    // Fire at night.
     let night = Style {
-        lights: vec![
-            Light { size: 0.15, ..Light::point([0.12, 0.22, 0.14], [1.0, 0.45, 0.14], 0.22) },
-            Light::directional([-0.6, 0.7, -0.5], [0.5, 0.65, 1.0], 0.3),
-        ],
+        lights: vec![Light::directional([-0.6, 0.7, -0.5], [0.5, 0.65, 1.0], 0.3)],
         ambient: Ambient { sky: [0.012, 0.016, 0.028], ground: [0.02, 0.009, 0.003], ..Ambient::default() },
         glow: Glow { strength: 30.0, ..Glow::default() },
         ground: Some(Ground { finish: Finish { color: [0.13; 3], roughness: 0.9 }, ..Ground::default() }),

@@ -3,13 +3,17 @@
 //! For every step of length s, with the optical depth tau of the step and `through`, the share of light that still comes
 //! through from behind:
 //!
-//! color += through (1 - exp(-tau)) albedo sum(phase light shadow)  +  through e s (1 - exp(-tau)) / tau
+//! color += through (1 - exp(-tau)) albedo sum(light sum(phase shadow))  +  through e s (1 - exp(-tau)) / tau
 //! through *= exp(-tau)
+//!
+//! The inner sum is over octaves of scattering: light that was scattered once comes from one direction and does not get far, what was
+//! scattered often comes from everywhere and gets further. So the edges of smoke before a light shine.
 
 use super::bricks::{BRICK, Bricks, LANES, Spots};
+use super::fire::Fire;
 use super::index::{Crossing, Line};
 use super::ramp::Emission;
-use super::shadow::{LightGrid, octaves};
+use super::shadow::{LightGrid, OCTAVES, octaves, powers};
 use super::style::{Scatter, Source, Style};
 use super::vector::unit;
 use crate::color::NOT_FINITE;
@@ -21,28 +25,51 @@ pub(super) const OPAQUE: f32 = 1e-3;
 /// Where a whole brick hides less than this, steps are twice as long.
 pub(super) const THIN: f32 = 0.03;
 
-/// Into which directions light is scattered, relative to scattering that is even.
+/// Into which directions light is scattered, relative to scattering that is even, for each octave: its weight and the
+/// anisotropies of its two lobes.
 #[derive(Clone, Copy)]
-struct Phase([(f32, f32); 3]);
+struct Phase {
+    octaves: [(f32, [f32; 2]); OCTAVES],
+    /// The share of the lobe that goes back.
+    back: f32,
+}
+
+/// What goes back is spread more widely than what goes on.
+const BACK: f32 = -0.5;
 
 impl Phase {
     /// What has been scattered several times has lost more of its direction.
     fn new(scatter: &Scatter) -> Self {
         let weights = octaves(scatter.softness);
-        Self(std::array::from_fn(|i| (weights[i].0, scatter.anisotropy / (1 << i) as f32)))
+        let lobes = |i: usize| [1.0, BACK].map(|lobe| lobe * scatter.anisotropy / (1 << i) as f32);
+        Self { octaves: std::array::from_fn(|i| (weights[i], lobes(i))), back: scatter.back }
     }
 
-    /// Henyey and Greenstein's function times 4 pi: (1 - g²) / (1 + g² - 2 g cos)^(3/2). `cos` is 1 when looking into
+    /// Henyey and Greenstein's function times 4 pi, (1 - g²) / (1 + g² - 2 g cos)^(3/2), of both lobes. `cos` is 1 when looking into
     /// the light.
     #[inline(always)]
-    fn at(&self, cos: f32) -> f32 {
-        let mut sum = 0.0;
-        for (weight, g) in self.0 {
+    fn at(&self, cos: f32) -> [f32; OCTAVES] {
+        let lobe = |g: f32| {
             let d = 1.0 + g * g - 2.0 * g * cos;
-            sum += weight * (1.0 - g * g) / (d * d.sqrt());
+            (1.0 - g * g) / (d * d.sqrt())
+        };
+        let mut found = [0.0; OCTAVES];
+        for (found, (weight, [ahead, behind])) in found.iter_mut().zip(self.octaves) {
+            *found = weight * ((1.0 - self.back) * lobe(ahead) + self.back * lobe(behind));
         }
-        sum
+        found
     }
+}
+
+/// How much of a light is scattered towards the viewer where a grid holds `root` of it.
+#[inline(always)]
+fn scattered(phase: [f32; OCTAVES], root: f32) -> f32 {
+    let left = powers(root);
+    let mut sum = 0.0;
+    for i in 0..OCTAVES {
+        sum += phase[i] * left[i];
+    }
+    sum
 }
 
 /// A distant light or the sky, as a ray sees it.
@@ -99,9 +126,10 @@ impl Shine {
         self.far.len() - 2
     }
 
-    /// How much of a distant light is scattered against a ray, relative to scattering that is even.
-    pub fn phase(&self, direction: [f32; 3], light: usize) -> f32 {
-        self.phase.at(dot(direction, self.far[light].towards))
+    /// How much of a distant light is scattered against a ray, relative to scattering that is even, by what a grid holds of it.
+    pub fn towards(&self, direction: [f32; 3], light: usize) -> impl Fn(f32) -> f32 + use<> {
+        let phase = self.phase.at(dot(direction, self.far[light].towards));
+        move |root| scattered(phase, root)
     }
 }
 
@@ -129,6 +157,8 @@ pub(super) struct March<'a, const N: usize> {
     pub lights: &'a LightGrid<N>,
     pub shine: &'a Shine,
     pub emission: &'a Emission,
+    /// What fire throws on smoke, if there is any.
+    pub fire: Option<&'a Fire>,
     /// Length of a step, in cells.
     pub step: f32,
     pub rays: &'a [SmokeRay],
@@ -146,6 +176,7 @@ impl<const N: usize> Kernel for March<'_, N> {
                     lights: self.lights,
                     shine: self.shine,
                     emission: self.emission,
+                    fire: self.fire,
                     step: self.step,
                 };
                 scene.ray(line, *jitter, out);
@@ -159,6 +190,7 @@ struct Scene<'a, const N: usize> {
     lights: &'a LightGrid<N>,
     shine: &'a Shine,
     emission: &'a Emission,
+    fire: Option<&'a Fire>,
     step: f32,
 }
 
@@ -168,10 +200,12 @@ impl<const N: usize> Scene<'_, N> {
         let Self { bricks, lights, shine, emission, .. } = *self;
         // What is the same all along the ray.
         let mut far = [[0.0f32; 4]; N];
-        for (far, light) in far.iter_mut().zip(&shine.far) {
-            let phase = if light.even { 1.0 } else { shine.phase.at(dot(line.direction, light.towards)) };
-            for c in 0..3 {
-                far[c] = light.color[c] * phase;
+        // Of the sky the grid holds what is left.
+        let mut phases = [[0.0, 0.0, 1.0]; N];
+        for ((far, phase), light) in far.iter_mut().zip(&mut phases).zip(&shine.far) {
+            far[..3].copy_from_slice(&light.color);
+            if !light.even {
+                *phase = shine.phase.at(dot(line.direction, light.towards));
             }
         }
         let metres = bricks.spacing as f32;
@@ -228,11 +262,12 @@ impl<const N: usize> Scene<'_, N> {
                     if depth[l] <= 0.0 {
                         continue;
                     }
-                    let reaches = lights.at(brick, at);
-                    let mut light = [0.0f32; 4];
+                    let (roots, past) = lights.at(brick, at);
+                    let mut light = self.fire.map_or([0.0; 4], |fire| fire.at(brick, at));
                     for n in 0..N {
+                        let strength = past[n] * scattered(phases[n], roots[n]);
                         for c in 0..4 {
-                            light[c] += reaches[n] * far[n][c];
+                            light[c] += strength * far[n][c];
                         }
                     }
                     for near in &shine.near {
@@ -240,7 +275,8 @@ impl<const N: usize> Scene<'_, N> {
                         let way = [near.place[0] - here[0], near.place[1] - here[1], near.place[2] - here[2]];
                         let squared = dot(way, way);
                         let cos = dot(way, line.direction) / squared.sqrt().max(1e-6);
-                        let strength = reaches[near.channel] * shine.phase.at(cos) / squared.max(near.least);
+                        let reaches = past[near.channel] * scattered(shine.phase.at(cos), roots[near.channel]);
+                        let strength = reaches / squared.max(near.least);
                         for c in 0..3 {
                             light[c] += strength * near.color[c];
                         }
@@ -300,10 +336,11 @@ mod tests {
 
     #[test]
     fn light_is_neither_gained_nor_lost_by_scattering_it_forward() {
-        for (anisotropy, softness) in [(0.0, 0.0), (0.6, 0.0), (-0.9, 1.0), (0.9, 0.5)] {
-            let phase = Phase::new(&Scatter { anisotropy, softness });
+        for (anisotropy, softness, back) in [(0.0, 0.0, 0.0), (0.6, 0.0, 0.3), (-0.9, 1.0, 0.0), (0.9, 0.5, 1.0)] {
+            let phase = Phase::new(&Scatter { anisotropy, softness, back });
             let n = 20_000;
-            let mean = (0..n).map(|i| phase.at((2 * i + 1) as f32 / n as f32 - 1.0)).sum::<f32>() / n as f32;
+            let all = |i: u32| phase.at((2 * i + 1) as f32 / n as f32 - 1.0).iter().sum::<f32>();
+            let mean = (0..n).map(all).sum::<f32>() / n as f32;
             // The mean over the sphere; the peak of g = 0.9 is 190 high and a tenth wide.
             assert!((mean - 1.0).abs() < 1e-3, "{anisotropy}: {mean}");
         }

@@ -37,11 +37,11 @@
 //! | `caustics` | light that falls through water |
 //! | `environment` | what is all around |
 //! | `surface`, `shading` | objects by their distance, the ground, shadows on them |
-//! | `frame` | linear light with depth, and tone |
+//! | `fire` | light that fire throws on smoke and objects |
+//! | `frame`, `bloom` | linear light with depth, its way to a screen, light that spreads in the lens |
 //!
 //! Differences from a full solution of light transport: light is scattered once, with shadows softened as several
-//! scatterings would ([`Scatter::softness`]); fire lights smoke and objects only through lights placed in it; surfaces
-//! do not reflect each other. Only water mirrors and bends what is seen; smoke is not seen in it or through it, and water
+//! scatterings would ([`Scatter::softness`]); fire is some lamps to what it lights; surfaces do not reflect each other. Only water mirrors and bends what is seen; smoke is not seen in it or through it, and water
 //! casts no shadow on smoke. Objects under water have the straight shadows that they have in air. The same input gives
 //! the same bytes on any number of threads.
 //!
@@ -69,10 +69,12 @@
 //! # Ok::<(), squall_render::RenderError>(())
 //! ```
 
+mod bloom;
 mod bricks;
 mod camera;
 mod caustics;
 mod environment;
+mod fire;
 mod frame;
 mod index;
 mod levels;
@@ -94,7 +96,7 @@ mod water;
 
 pub use camera::{Camera, Projection};
 pub use environment::{Environment, Softbox};
-pub use frame::{Frame, Tone};
+pub use frame::{Frame, Tone, View};
 pub use liquid::{Ink, Liquid};
 pub use orbit::{Orbit, OrbitKey};
 pub use passes::{Motion, Passes, Wanted, passes};

@@ -219,8 +219,7 @@ impl Follower<'_> {
     fn ray<const N: usize>(&self, lights: &LightGrid<N>, line: &Line, jitter: f32, sums: &mut Sums) -> f32 {
         let Self { bricks, emission, .. } = self;
         let lit = self.shine.distant();
-        let mut phase = [0.0; N];
-        (0..lit).for_each(|n| phase[n] = self.shine.phase(line.direction, n));
+        let scattered: [_; N] = std::array::from_fn(|n| (n < lit).then(|| self.shine.towards(line.direction, n)));
         let metres = bricks.spacing as f32;
         let (mut through, mut last) = (1.0f32, -1.0f32);
         let mut walk = bricks.index.walk(line, None);
@@ -274,8 +273,10 @@ impl Follower<'_> {
                         (0..3).for_each(|a| sums.slope[a] += weight * slope[a][l]);
                     }
                     if lit > 0 {
-                        let reaches = lights.at(brick, at);
-                        (0..lit).for_each(|n| sums.six_way[n] += weight * phase[n] * reaches[n]);
+                        let (roots, past) = lights.at(brick, at);
+                        for (n, scattered) in scattered.iter().flatten().enumerate() {
+                            sums.six_way[n] += weight * past[n] * scattered(roots[n]);
+                        }
                     }
                     sums.opacity += weight;
                     through *= 1.0 - hidden;

@@ -3,6 +3,7 @@
 use super::bricks::Bricks;
 use super::camera::Ray;
 use super::environment::Sky;
+use super::fire::Fire;
 use super::liquid::Water;
 use super::shadow::LightGrid;
 use super::style::{Finish, Ground, Style};
@@ -16,6 +17,7 @@ pub(super) struct Shader<'a, const N: usize> {
     pub surfaces: &'a Surfaces<'a>,
     pub bricks: &'a Bricks,
     pub lights: &'a LightGrid<N>,
+    pub fire: Option<&'a Fire>,
     pub water: Option<&'a Water>,
     pub sky: &'a Sky<'a>,
     /// The middle and the size of everything, in metres.
@@ -109,16 +111,24 @@ impl<'a, const N: usize> Shader<'a, N> {
         let Surround { sky, open } = self.ambient(x, normal);
         let mut lit: Rgb = std::array::from_fn(|c| finish.color[c] * sky[c] * open);
         let mut bare: Rgb = std::array::from_fn(|c| finish.color[c] * sky[c]);
-        for (channel, light) in self.style.lights.iter().enumerate() {
+        let lights = self.style.lights.iter().enumerate().map(|(channel, light)| (Some(channel), light));
+        let glow = self.fire.iter().flat_map(|fire| &fire.lamps).map(|lamp| (None, lamp));
+        for (channel, light) in lights.chain(glow) {
             let (to, far, strength) = light.at(x);
             let cos = dot(normal, to);
             if cos <= 0.0 {
                 continue;
             }
             let seen = self.surfaces.light_past(x, to, far, light.spread(far));
-            let shadow = if seen > 0.0 { seen * self.lights.past_smoke(self.bricks, channel, x, to, far) } else { 0.0 };
-            let through = match self.water {
-                Some(water) if shadow > 0.0 => water.light(channel, x, to, far),
+            let smoke = match (channel, self.fire) {
+                _ if seen <= 0.0 => 0.0,
+                (Some(channel), _) => self.lights.past_smoke(self.bricks, channel, x, to, far),
+                (None, Some(fire)) => fire.past_smoke_to(self.bricks, x, to, far),
+                (None, None) => 1.0,
+            };
+            let shadow = seen * smoke;
+            let through = match (self.water, channel) {
+                (Some(water), Some(channel)) if shadow > 0.0 => water.light(channel, x, to, far),
                 _ => [1.0; 3],
             };
             let highlight = highlight(finish.roughness, normal, to, ray.direction);

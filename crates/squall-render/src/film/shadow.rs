@@ -23,23 +23,45 @@ use squall_core::sample::{Isa, Kernel};
 /// Length of a step along a shadow, in cells.
 const STEP: f32 = 1.0;
 
-/// Light from several sources that reaches the nodes of every brick, each from 0 to 1.
+/// Light from several sources that reaches the nodes of every brick.
 pub(super) struct LightGrid<const N: usize> {
     /// Nodes along each side of a brick.
     side: usize,
+    /// How many channels are lamps; the others are the sky and light from below.
+    lamps: usize,
+    weights: [f32; OCTAVES],
+    /// Of lamps the sixteenth root of what smoke leaves of them ([`powers`]), of the others what is left of them.
     nodes: Vec<[u16; N]>,
+    /// What objects leave of lamps; none if there are no objects.
+    past_objects: Vec<[u16; N]>,
 }
 
-/// How light that has passed an optical depth is weakened. Light that has been scattered several times goes deeper: with
-/// full softness, octaves of half the light and 0.3 of the depth.
-pub(super) fn octaves(softness: f32) -> [(f32, f32); 3] {
+/// Light that was scattered once, and more often in steps.
+pub(super) const OCTAVES: usize = 3;
+
+/// How much light there is of each octave: with full softness each has half of the one before (Wrenninge et al. 2013).
+pub(super) fn octaves(softness: f32) -> [f32; OCTAVES] {
     let share = 0.5 * softness;
     let sum = 1.0 + share + share * share;
-    [(1.0 / sum, 1.0), (share / sum, 0.3), (share * share / sum, 0.09)]
+    [1.0 / sum, share / sum, share * share / sum]
 }
 
-fn soften(octaves: &[(f32, f32); 3], depth: f32) -> f32 {
-    octaves.iter().map(|(weight, extinction)| weight * (-extinction * depth).exp()).sum()
+/// What is left of each octave. Light that was scattered several times goes deeper: each octave is weakened by a quarter of the optical
+/// depth that weakens the one before, so all are powers of one number.
+#[inline(always)]
+pub(super) fn powers(root: f32) -> [f32; OCTAVES] {
+    let square = root * root;
+    let fourth = square * square;
+    let eighth = fourth * fourth;
+    [eighth * eighth, fourth, root]
+}
+
+pub(super) fn root(depth: f32) -> f32 {
+    (-depth / 16.0).exp()
+}
+
+pub(super) fn soften(weights: &[f32; OCTAVES], root: f32) -> f32 {
+    powers(root).iter().zip(weights).map(|(left, weight)| weight * left).sum()
 }
 
 /// Where a light is, in cells.
@@ -247,14 +269,16 @@ impl<const N: usize> LightGrid<N> {
     ) -> Result<LightGrid<N>, RenderError> {
         let side = BRICK / spacing + 1;
         let count = side * side * side;
-        let octaves = octaves(style.scatter.softness);
-        let mut grid = Self { side, nodes: vec![[0; N]; bricks.places.len() * count] };
+        let weights = octaves(style.scatter.softness);
+        let nodes = || vec![[0; N]; bricks.places.len() * count];
+        let past_objects = if surfaces.is_empty() { Vec::new() } else { nodes() };
+        let mut grid = Self { side, lamps: style.lights.len(), weights, nodes: nodes(), past_objects };
         for (channel, light) in style.lights.iter().enumerate() {
             let depth = depths(bricks, Towards::of(light.source, bricks), spacing, cancel)?;
-            grid.fill(channel, |brick, node| {
-                let x =
-                    bricks.world(brick, [node % side, node / side % side, node / (side * side)].map(|i| i * spacing));
-                soften(&octaves, depth[brick * count + node]) * light_past(surfaces, light, x)
+            fill(&mut grid.nodes, count, channel, |brick, node| root(depth[brick * count + node]));
+            fill(&mut grid.past_objects, count, channel, |brick, node| {
+                let cell = [node % side, node / side % side, node / (side * side)].map(|i| i * spacing);
+                light_past(surfaces, light, bricks.world(brick, cell))
             });
         }
         let Ambient { occlusion, .. } = style.ambient;
@@ -266,54 +290,59 @@ impl<const N: usize> LightGrid<N> {
             for (direction, weight) in directions {
                 let towards = Towards::Direction(direction.map(|v| v as f32));
                 let depth = depths(bricks, towards, spacing, cancel)?;
-                let add = |(open, depth): (&mut f32, &f32)| *open += weight / whole * soften(&octaves, *depth);
+                let add = |(open, depth): (&mut f32, &f32)| *open += weight / whole * soften(&weights, root(*depth));
                 open.par_iter_mut().zip(&depth).for_each(add);
             }
-            grid.fill(channel, |brick, node| 1.0 - occlusion * (1.0 - open[brick * count + node]));
+            fill(&mut grid.nodes, count, channel, |brick, node| 1.0 - occlusion * (1.0 - open[brick * count + node]));
         }
         Ok(grid)
     }
 
-    fn fill(&mut self, channel: usize, light: impl Fn(usize, usize) -> f32 + Sync) {
-        let count = self.side * self.side * self.side;
-        self.nodes.par_chunks_mut(count).enumerate().for_each(|(brick, nodes)| {
-            for (node, out) in nodes.iter_mut().enumerate() {
-                out[channel] = (light(brick, node) * 65535.0 + 0.5) as u16;
-            }
-        });
-    }
-
-    /// How much of each light reaches a place within a brick, from 0 to 1; `p` runs from 0 to 8.
+    /// What the grid holds at a place within a brick, and what objects leave of each light; `p` runs from 0 to 8.
     #[inline(always)]
-    pub fn at(&self, brick: usize, p: [f32; 3]) -> [f32; N] {
+    pub fn at(&self, brick: usize, p: [f32; 3]) -> ([f32; N], [f32; N]) {
         let count = self.side * self.side * self.side;
-        let nodes = &self.nodes[brick * count..][..count];
-        let mut light: [f32; N] = interpolate(nodes, self.side, p);
-        for light in &mut light {
-            *light *= 1.0 / 65535.0;
-        }
-        light
+        let value = |nodes: &[[u16; N]]| {
+            let mut light: [f32; N] = interpolate(&nodes[brick * count..][..count], self.side, p);
+            for light in &mut light {
+                *light *= 1.0 / 65535.0;
+            }
+            light
+        };
+        let past = if self.past_objects.is_empty() { [1.0; N] } else { value(&self.past_objects) };
+        (value(&self.nodes), past)
     }
 
     /// How much of the light of one channel is left after the smoke between `x` (in metres, anywhere) and that light.
     pub fn past_smoke(&self, bricks: &Bricks, channel: usize, x: Vec3, direction: Vec3, far: f64) -> f32 {
         let Some(line) = bricks.line(x, direction, far) else { return 1.0 };
-        let first = bricks.index.walk(&line, None).next();
-        first.map_or(1.0, |first| self.at(first.brick, line.within(first.place, first.from))[channel])
+        let Some(first) = bricks.index.walk(&line, None).next() else { return 1.0 };
+        let (held, past) = self.at(first.brick, line.within(first.place, first.from));
+        if channel < self.lamps { soften(&self.weights, held[channel]) * past[channel] } else { held[channel] }
     }
 
     /// Bytes in use.
     pub fn memory(&self) -> usize {
-        2 * N * self.nodes.len()
+        2 * N * (self.nodes.len() + self.past_objects.len())
     }
+}
+
+fn fill<const N: usize>(
+    nodes: &mut [[u16; N]],
+    count: usize,
+    channel: usize,
+    light: impl Fn(usize, usize) -> f32 + Sync,
+) {
+    nodes.par_chunks_mut(count).enumerate().for_each(|(brick, nodes)| {
+        for (node, out) in nodes.iter_mut().enumerate() {
+            out[channel] = (light(brick, node) * 65535.0 + 0.5) as u16;
+        }
+    });
 }
 
 /// How much of a light passes the objects on its way to a place in the smoke. Inside of an object, that of the nearest
 /// place outside counts: smoke that touches a lit surface must not be darkened by what lies behind it.
 fn light_past(surfaces: &Surfaces<'_>, light: &Light, x: Vec3) -> f32 {
-    if surfaces.is_empty() {
-        return 1.0;
-    }
     let x = surfaces.outside(x);
     let (direction, far, _) = light.at(x);
     surfaces.light_past(x, direction, far, light.spread(far))

@@ -3,6 +3,7 @@
 use super::bricks::{BRICK, Bricks};
 use super::camera::{Camera, Lens, Ray};
 use super::environment::Sky;
+use super::fire::Fire;
 use super::frame::Frame;
 use super::index::Line;
 use super::liquid::{Liquid, Water};
@@ -78,6 +79,7 @@ pub struct Stage<'a> {
     pub(super) lights: Lights,
     pub(super) surfaces: Surfaces<'a>,
     pub(super) emission: Emission,
+    pub(super) fire: Option<Fire>,
     pub(super) water: Option<Water>,
     pub(super) style: Style,
     pub(super) quality: Quality,
@@ -108,6 +110,7 @@ impl<'a> Stage<'a> {
         } else {
             Lights::Many(LightGrid::new(&bricks, &surfaces, style, spacing, sky, &scene.cancel)?)
         };
+        let fire = Fire::new(&bricks, &emission, style);
         let mut water = scene.liquid.as_ref().map(Water::new).transpose()?.flatten();
         if let Some(water) = &mut water {
             water.shine(style, &surfaces, quality, &scene.cancel)?;
@@ -115,7 +118,19 @@ impl<'a> Stage<'a> {
         let (low, high) = around(&bricks, &surfaces, water.as_ref()).unwrap_or(([-1.0; 3], [1.0; 3]));
         let (middle, size) = (scale(add(low, high), 0.5), length(sub(high, low)));
         let cancel = scene.cancel.clone();
-        Ok(Self { bricks, lights, surfaces, emission, water, style: style.clone(), quality, middle, size, cancel })
+        Ok(Self {
+            bricks,
+            lights,
+            surfaces,
+            emission,
+            fire,
+            water,
+            style: style.clone(),
+            quality,
+            middle,
+            size,
+            cancel,
+        })
     }
 
     /// A box around everything that has an end: lower and upper corner of the smoke that can be seen, of the water and of
@@ -127,6 +142,7 @@ impl<'a> Stage<'a> {
     /// Bytes that smoke and water and the light in them take.
     pub fn memory(&self) -> usize {
         self.bricks.memory()
+            + self.fire.as_ref().map_or(0, Fire::memory)
             + self.water.as_ref().map_or(0, Water::memory)
             + match &self.lights {
                 Lights::Few(grid) => grid.memory(),
@@ -171,8 +187,8 @@ impl<'a> Stage<'a> {
                 }
                 row.aim(y, sample, frame, self.quality.samples, lens, &shader);
                 let Row { smoke, marched, .. } = &mut row;
-                let (emission, step) = (&self.emission, self.quality.step);
-                isa.run(March { bricks, lights, shine: &shine, emission, step, rays: smoke, out: marched });
+                let (emission, fire, step) = (&self.emission, self.fire.as_ref(), self.quality.step);
+                isa.run(March { bricks, lights, shine: &shine, emission, fire, step, rays: smoke, out: marched });
                 row.collect(lens, &shader, rgba, depth);
             }
             let share = 1.0 / self.quality.samples as f32;
@@ -186,7 +202,8 @@ impl<'a> Stage<'a> {
     /// What surfaces need to know to be shaded.
     pub(super) fn shader<'s, const N: usize>(&'s self, lights: &'s LightGrid<N>, sky: &'s Sky<'s>) -> Shader<'s, N> {
         let Self { bricks, surfaces, style, middle, size, .. } = self;
-        Shader { style, surfaces, bricks, lights, water: self.water.as_ref(), sky, middle: *middle, size: *size }
+        let (fire, water) = (self.fire.as_ref(), self.water.as_ref());
+        Shader { style, surfaces, bricks, lights, fire, water, sky, middle: *middle, size: *size }
     }
 }
 

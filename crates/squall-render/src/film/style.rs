@@ -54,13 +54,15 @@ pub struct Scatter {
     /// is bright at its edges.
     pub anisotropy: f32,
     /// From 0 to 1. At 0 light is scattered once, as in a textbook. At 1 shadows are lifted as if light were scattered
-    /// several times: octaves of half the light and 0.3 of the extinction (Wrenninge et al. 2013).
+    /// several times: octaves of half the light, a quarter of the extinction and half the anisotropy (Wrenninge et al. 2013).
     pub softness: f32,
+    /// From 0 to 1: the part of the light that goes back instead, as soot and drops throw some back.
+    pub back: f32,
 }
 
 impl Default for Scatter {
     fn default() -> Self {
-        Self { anisotropy: 0.2, softness: 1.0 }
+        Self { anisotropy: 0.2, softness: 1.0, back: 0.0 }
     }
 }
 
@@ -83,11 +85,13 @@ pub struct Glow {
     pub range: [f32; 2],
     /// Light sent out per metre at the hot end.
     pub strength: f32,
+    /// How strongly it lights smoke, objects and the ground: 1 is as much as it sends out, 0 is a glow that lights nothing.
+    pub light: f32,
 }
 
 impl Default for Glow {
     fn default() -> Self {
-        Self { ramp: Ramp::Blackbody([700.0, 2300.0]), range: [0.0, 1.0], strength: 12.0 }
+        Self { ramp: Ramp::Blackbody([700.0, 2300.0]), range: [0.0, 1.0], strength: 12.0, light: 1.0 }
     }
 }
 
@@ -279,6 +283,8 @@ pub struct Quality {
 impl Quality {
     /// To see how things are.
     pub const PREVIEW: Self = Self { step: 1.0, samples: 1, light_spacing: 2, sky_directions: 1 };
+    /// For stills: nothing is saved on.
+    pub const BEST: Self = Self { step: 0.5, samples: 16, light_spacing: 1, sky_directions: 9 };
     /// To show. Rays of one pixel start at different places, so that together they see every half cell and finer.
     pub const FINAL: Self = Self { step: 0.75, samples: 4, light_spacing: 2, sky_directions: 5 };
 }
@@ -306,7 +312,9 @@ impl Style {
     pub(super) fn check(&self) -> Result<(), RenderError> {
         check("anisotropy", self.scatter.anisotropy, -0.9, 0.9)?;
         check("softness", self.scatter.softness, 0.0, 1.0)?;
+        check("light scattered back", self.scatter.back, 0.0, 1.0)?;
         check("glow strength", self.glow.strength, 0.0, LARGE)?;
+        check("light of the glow", self.glow.light, 0.0, LARGE)?;
         let [cold, hot] = self.glow.range;
         check("cold end of the glow", cold, -LARGE, LARGE)?;
         check("hot end of the glow", hot, -LARGE, LARGE)?;

@@ -4,7 +4,7 @@ use super::*;
 fn slab_in_light(towards: [f64; 3], kappa: f32, anisotropy: f32) -> f32 {
     let slab = smoke([64, 64, 30], 0.1, |_| 1.0);
     let style = Style {
-        scatter: Scatter { anisotropy, softness: 0.0 },
+        scatter: Scatter { anisotropy, softness: 0.0, back: 0.0 },
         ..one_light(Light::directional(towards, [1.0; 3], 2.0))
     };
     middle(&draw(&only(&slab, kappa, 0.8), &style, &front([6.4, 6.4, 3.0], 1.0), [8, 8]))[1]
@@ -42,7 +42,11 @@ fn the_shadow_of_a_slab_on_the_ground_is_as_deep_as_the_slab() {
     };
     let light = |kappa: f32, towards: [f64; 3], softness: f32| {
         let light = Light::directional(towards, [1.0; 3], 3.0);
-        let style = Style { ground: Some(ground), scatter: Scatter { softness, anisotropy: 0.0 }, ..one_light(light) };
+        let style = Style {
+            ground: Some(ground),
+            scatter: Scatter { softness, anisotropy: 0.0, back: 0.0 },
+            ..one_light(light)
+        };
         middle(&draw(&only(&slab, kappa, 0.8), &style, &camera, [8, 8]))[0]
     };
     for kappa in [0.5f32, 2.0, 6.0] {
@@ -158,9 +162,91 @@ fn softness_lifts_shadows_and_leaves_thin_smoke_alone() {
     let slab = smoke([64, 64, 30], 0.1, |_| 1.0);
     let lit = |kappa: f32, softness: f32| {
         let light = Light::directional(towards, [1.0; 3], 1.0);
-        let style = Style { scatter: Scatter { anisotropy: 0.0, softness }, ..one_light(light) };
+        let style = Style { scatter: Scatter { anisotropy: 0.0, softness, back: 0.0 }, ..one_light(light) };
         middle(&draw(&only(&slab, kappa, 0.8), &style, &front([6.4, 6.4, 3.0], 1.0), [8, 8]))[1]
     };
     assert!(lit(2.0, 1.0) > 3.0 * lit(2.0, 0.0));
     assert!((lit(0.003, 1.0) / lit(0.003, 0.0) - 1.0).abs() < 0.01);
+}
+
+/// A cube of 16 cells that glows at full heat, 3 m above the ground, and how bright the ground below is.
+fn lit_by_a_cube(glow: f32, between: impl Fn([usize; 3]) -> f32, kappa: f32) -> [f32; 3] {
+    let cells = [64, 64, 64];
+    let heat = smoke(cells, 0.05, |c| if c.iter().all(|c| (24..40).contains(c)) { 1.0 } else { 0.0 });
+    let haze = smoke(cells, 0.05, between);
+    let ground = Ground { height: -1.4, finish: Finish { color: [0.5; 3], roughness: 1.0 }, ..Ground::default() };
+    let style = Style {
+        lights: Vec::new(),
+        ambient: Ambient::NONE,
+        ground: Some(ground),
+        background: None,
+        glow: Glow { strength: 2.0, light: glow, ramp: Ramp::Blackbody([1000.0, 1900.0]), ..Glow::default() },
+        scatter: Scatter { anisotropy: 0.0, softness: 0.0, back: 0.0 },
+        ..Style::default()
+    };
+    let scene =
+        Scene { substances: vec![Substance { kappa, ..Substance::new(&haze) }], heat: Some(&heat), ..Scene::default() };
+    // From the side, under the box of the smoke.
+    let camera = Camera {
+        position: [1.6, -1.0, 6.0],
+        target: [1.6, -1.4, 1.6],
+        projection: Projection::Perspective { fov: 0.5 },
+        ..Camera::default()
+    };
+    let [r, g, b, _] = middle(&render(&scene, &style, &camera, [8, 8], 0, FINE).unwrap());
+    [r, g, b]
+}
+
+#[test]
+fn fire_lights_the_ground_as_a_lamp_of_its_power_does() {
+    let found = lit_by_a_cube(1.0, |_| 0.0, 1.0);
+    // P = e V; the edge of the cube is a ramp of a cell, so that it is 15 to 17 cells wide. 3 m below, light is P / (pi r²), and the ground sends back half.
+    let (volume, r) = (0.8f32.powi(3), 3.0f32);
+    let expected = 0.5 * 2.0 * volume / (std::f32::consts::PI * r * r);
+    assert!((found[0] / expected - 1.0).abs() < 0.1, "{found:?} {expected}");
+    assert!(found[0] > 1.5 * found[1] && found[1] > 1.5 * found[2], "its colour is that of the fire: {found:?}");
+    // What is not to light anything does not.
+    assert_eq!(lit_by_a_cube(0.0, |_| 0.0, 1.0), [0.0; 3]);
+    // A slab of smoke between them takes away what it hides: 8 of its cells, of 0.05 m, at 5 per metre.
+    let slab = lit_by_a_cube(1.0, |c| if (8..16).contains(&c[1]) { 1.0 } else { 0.0 }, 5.0);
+    let left = slab[0] / found[0];
+    assert!((left / (-2.0f32).exp() - 1.0).abs() < 0.15, "{left}");
+}
+
+#[test]
+fn fire_lights_the_smoke_beside_it_and_more_where_it_is_near() {
+    let cells = [64, 32, 32];
+    let heat = smoke(cells, 0.05, |c| if c[0] < 8 { 1.0 } else { 0.0 });
+    let haze = smoke(cells, 0.05, |c| if c[0] >= 16 { 1.0 } else { 0.0 });
+    let style = Style {
+        lights: Vec::new(),
+        ambient: Ambient::NONE,
+        background: None,
+        glow: Glow { strength: 2.0, ..Glow::default() },
+        ..Style::default()
+    };
+    let scene = Scene {
+        substances: vec![Substance { kappa: 0.5, ..Substance::new(&haze) }],
+        heat: Some(&heat),
+        ..Scene::default()
+    };
+    let frame = render(&scene, &style, &front([3.2, 1.6, 1.6], 1.6), [64, 32], 0, FINE).unwrap();
+    let at = |x: usize| frame.rgba[16 * 64 + x][0];
+    assert!(at(20) > 2.0 * at(34) && at(34) > 1.5 * at(50) && at(50) > 0.0, "{} {} {}", at(20), at(34), at(50));
+}
+
+#[test]
+fn the_edge_of_smoke_before_a_light_shines() {
+    // A thin haze and thick smoke before the light, seen against it: forward scattering brightens what is thin, and the thick core stays dark.
+    let ratio = |anisotropy: f32| {
+        let lit = |kappa: f32| {
+            let slab = smoke([64, 64, 30], 0.1, |_| 1.0);
+            let light = Light::directional([0.0, 0.0, -1.0], [1.0; 3], 1.0);
+            let style = Style { scatter: Scatter { anisotropy, softness: 1.0, back: 0.0 }, ..one_light(light) };
+            middle(&draw(&only(&slab, kappa, 0.8), &style, &front([6.4, 6.4, 3.0], 1.0), [8, 8]))[1]
+        };
+        lit(0.1) / lit(3.0)
+    };
+    // Light that got deep has lost its direction: were all octaves scattered alike, the ratio would not depend on anisotropy.
+    assert!(ratio(0.6) > 1.5 * ratio(0.0), "{} {}", ratio(0.6), ratio(0.0));
 }

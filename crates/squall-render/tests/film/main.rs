@@ -29,7 +29,7 @@ fn puff(cells: usize) -> Volume {
 /// No light at all, light scattered once and evenly, nothing behind.
 fn bare() -> Style {
     Style {
-        scatter: Scatter { anisotropy: 0.0, softness: 0.0 },
+        scatter: Scatter { anisotropy: 0.0, softness: 0.0, back: 0.0 },
         lights: vec![],
         ambient: Ambient::NONE,
         ground: None,

@@ -119,7 +119,12 @@ fn what_cannot_be_drawn_is_refused_with_its_name() {
     };
     let good = Style::default;
     let lit = |light: Light| Style { lights: vec![light], ..good() };
-    refused(&scene, Style { scatter: Scatter { anisotropy: 1.0, softness: 0.0 }, ..good() }, FINE, "anisotropy");
+    refused(
+        &scene,
+        Style { scatter: Scatter { anisotropy: 1.0, softness: 0.0, back: 0.0 }, ..good() },
+        FINE,
+        "anisotropy",
+    );
     refused(&scene, Style { glow: Glow { range: [1.0, 1.0], ..Glow::default() }, ..good() }, FINE, "glow");
     refused(&scene, Style { lights: vec![good().lights[0]; 7], ..good() }, FINE, "number of lights");
     refused(&scene, lit(Light::directional([0.0; 3], [1.0; 3], 1.0)), FINE, "distant light");

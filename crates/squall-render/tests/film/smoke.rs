@@ -125,7 +125,7 @@ fn several_substances_mix_their_colours_by_how_much_there_is() {
 fn heat_glows_without_smoke_and_is_hidden_by_smoke_before_it() {
     let heat = smoke([16, 16, 16], 0.1, |_| 1.0);
     let nothing = Volume::default();
-    let glow = Glow { ramp: Ramp::Blackbody([1000.0, 2000.0]), range: [0.0, 1.0], strength: 0.5 };
+    let glow = Glow { ramp: Ramp::Blackbody([1000.0, 2000.0]), range: [0.0, 1.0], strength: 0.5, light: 1.0 };
     let style = Style { glow, ..bare() };
     let scene = Scene { heat: Some(&heat), ..only(&nothing, 1.0, 1.0) };
     let pixel = middle(&draw(&scene, &style, &front([1.6; 3], 1.0), [8, 8]));

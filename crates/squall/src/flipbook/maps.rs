@@ -14,7 +14,7 @@ use super::{FlipbookError, Layout, Selection};
 use crate::output::FRAMES;
 use crate::output::pass_name;
 use crate::picture::passes::series;
-use crate::picture::{exposure, tone};
+use crate::picture::tone;
 use crate::run::CancelToken;
 use crate::setup::{Alpha, Green, Pass, Setup};
 
@@ -103,9 +103,12 @@ impl Job<'_> {
     fn light(&self, frame: u32) -> Result<Pixels, FlipbookError> {
         if self.setup.film.is_some() {
             let time = f64::from(frame) / self.setup.time.fps;
-            let tone = tone(exposure(&self.setup.picture, time));
+            let tone = tone(&self.setup.picture, time);
             let mut light = self.read("frame", "Combined", frame, 0.0)?.pixels;
-            light.iter_mut().for_each(|[r, g, b, _]| [r, g, b].into_iter().for_each(|v| *v = tone.apply(*v)));
+            for pixel in &mut light {
+                let [r, g, b, _] = *pixel;
+                pixel[..3].copy_from_slice(&tone.apply([r, g, b]));
+            }
             return Ok(light);
         }
         let path = self.path(FRAMES, frame, "png");

@@ -4,7 +4,7 @@ use squall_io::{write_png, write_png16};
 use squall_render::{Image, film};
 
 use super::{Expected, FRAMES, FrameOutput, Job, Shot, numbered, numbered_path};
-use crate::picture::{Picture, exposure, tone};
+use crate::picture::{Picture, tone};
 use crate::run::RunError;
 use crate::setup::Setup;
 
@@ -35,12 +35,19 @@ pub(crate) fn finish(setup: &Setup, picture: Picture, time: f64) -> (Pixels, Opt
         Picture::Screen(image) => return (Pixels::Opaque(image), None),
         Picture::Film(frame) => frame,
     };
-    let tone = tone(exposure(&setup.picture, time));
+    let tone = tone(&setup.picture, time);
+    let bloom = setup.picture.bloom.at(time).clamp(0.0, 1.0) as f32;
+    let lensed = (bloom > 0.0).then(|| {
+        let mut lensed = frame.clone();
+        lensed.bloom(bloom);
+        lensed
+    });
+    let shown = lensed.as_ref().unwrap_or(&frame);
     let transparent = setup.film.as_ref().is_some_and(|film| film.render.transparent);
     let pixels = match (setup.output.bits, transparent) {
-        (16, _) => Pixels::Deep(frame.to_image(&tone), frame.to_rgba16(&tone)),
-        (_, true) => Pixels::Transparent(frame.to_image(&tone)),
-        (_, false) => Pixels::Opaque(frame.to_image(&tone)),
+        (16, _) => Pixels::Deep(shown.to_image(&tone), shown.to_rgba16(&tone)),
+        (_, true) => Pixels::Transparent(shown.to_image(&tone)),
+        (_, false) => Pixels::Opaque(shown.to_image(&tone)),
     };
     (pixels, Some(frame))
 }

@@ -94,6 +94,7 @@ impl FilmPainter {
         let quality = match r.quality {
             setup::Quality::Preview => Quality::PREVIEW,
             setup::Quality::Final => Quality::FINAL,
+            setup::Quality::Best => Quality::BEST,
         };
         let inks = setup.inks().filter(|_| setup.picture.show == Show::Water);
         Ok(Self {
@@ -190,7 +191,7 @@ impl FilmPainter {
         let mut style = film.map_or_else(Style::default, |film| style(&self.setup, film, time));
         if let Some(map) = &self.light {
             // As much light per metre as is hidden: thick places have the colour of the map.
-            style.glow = Glow { ramp: Ramp::Map(map.clone()), range: [0.0, 1.0], strength: kappa };
+            style.glow = Glow { ramp: Ramp::Map(map.clone()), range: [0.0, 1.0], strength: kappa, light: 0.0 };
         }
         let scene = Scene {
             substances: substances.map(|(amount, &(_, albedo))| Substance { amount, kappa, albedo }).collect(),
@@ -282,10 +283,13 @@ fn style(setup: &Setup, film: &Film, time: f64) -> Style {
         },
         range: g.range.map(|v| v as f32),
         strength: g.strength.at(time).max(0.0) as f32,
+        light: g.light.at(time).max(0.0) as f32,
     });
-    let [top, bottom] = setup.picture.background.map(from_srgb8);
+    // As it was chosen, whatever the tone makes of light.
+    let shown = super::tone(&setup.picture, time);
+    let [top, bottom] = setup.picture.background.map(|color| shown.light_for(from_srgb8(color)));
     Style {
-        scatter: Scatter { anisotropy: r.anisotropy as f32, softness: r.softness as f32 },
+        scatter: Scatter { anisotropy: r.anisotropy as f32, softness: r.softness as f32, back: r.back as f32 },
         glow,
         lights: film.lights.iter().map(light).collect(),
         ambient: Ambient {

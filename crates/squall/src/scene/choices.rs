@@ -186,6 +186,22 @@ choices! {
         Preview = "preview",
         /// To show.
         Final = "final",
+        /// For stills: every cell is lit, many rays.
+        Best = "best",
+    }
+
+    /// How light becomes what a screen shows.
+    pub enum Tone {
+        /// What the numbers say; what is brighter than 0.8 bends towards white.
+        Soft = "soft",
+        /// As film shows it: highlights roll off, bright colours go over into white.
+        Filmic = "filmic",
+        /// With the contrast of the Academy's reference look.
+        Aces = "aces",
+        /// What the numbers say; what is brighter than white is cut off.
+        Srgb = "srgb",
+        /// The numbers themselves, without the curve of sRGB.
+        Linear = "linear",
     }
 
     /// How values are advected.

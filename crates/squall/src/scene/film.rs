@@ -77,7 +77,7 @@ table! {
         /// How much work goes into a picture.
         quality: Quality [] (Quality::Final),
         /// Rays per pixel.
-        samples: u32 [Within(1.0, 16.0)] (none "4; 1 for a preview"),
+        samples: u32 [Within(1.0, 16.0)] (none "4; 1 for a preview, 16 for the best"),
         /// Optical depth of a metre of smoke of density 1, or of liquid.
         thickness: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(r.usual_thickness()); "25 / longest side; of a liquid 4 / cell"),
         /// Colour of the smoke, or of the liquid, in white light.
@@ -86,6 +86,8 @@ table! {
         glow: Glow [] (none "not at all"),
         /// How far smoke scatters light forward.
         anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.2 }; "0.2; of a liquid 0"),
+        /// The part of the light that smoke scatters back instead.
+        back: f64 [Within(0.0, 1.0)] (0.0),
         /// How much light scattered several times lifts shadows in smoke.
         softness: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.5 } else { 1.0 }; "1; of a liquid 0.5"),
         /// How water looks.
@@ -122,6 +124,8 @@ table! {
         range: Pair [] (none "from a third of the largest value emitted to all of it"),
         /// Light sent out per metre at the hot end.
         strength: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(12.0 / r.longest()); "12 / longest side"),
+        /// How strongly it lights smoke, objects and the ground: 1 as much as it sends out, 0 not at all.
+        light: Animated [Within(0.0, 1e6)] (Animated::constant(0.0)),
         /// `"blackbody"`, the name of a colour map, or a list of colours.
         colors: OneOrMany<Spanned<String>> [] (|_r| OneOrMany::One(Spanned { value: "blackbody".to_owned(), span: Span::DEFAULT }); "`\"blackbody\"`"),
         /// Temperatures of a black body at the cold and the hot end, for its colours.

@@ -19,7 +19,7 @@ pub(crate) mod write;
 
 use choices::{
     AdvectWith, Advection, Diffusion, FadeLaw, Green, Matching, MeltingLaw, MeshFormat, Model, Movie, Pass,
-    PictureMode, Solids, Splitting, Tracer, Tracking, Transfer, Up, Viscous,
+    PictureMode, Solids, Splitting, Tone, Tracer, Tracking, Transfer, Up, Viscous,
 };
 pub use film::*;
 pub use flipbook::*;
@@ -553,6 +553,12 @@ table! {
         relief: Animated [Within(0.0, 100.0)] (Animated::constant(0.0)),
         /// Brightness.
         exposure: Animated [Above(0.0)] (Animated::constant(1.0)),
+        /// How light becomes what a screen shows, in 3D.
+        tone: Tone [] (Tone::Soft),
+        /// The colour temperature of light that is shown as white, in 3D.
+        white: Animated ["K", Within(1000.0, 40000.0)] (Animated::constant(6500.0)),
+        /// The part of all light that spreads around what is bright, as in a lens; in 3D, not in EXR files.
+        bloom: Animated [Within(0.0, 1.0)] (Animated::constant(0.0)),
         /// How much a substance hides or glows.
         opacity: Animated [AtLeast(0.0)] (Animated::constant(1.0)),
         /// Values are raised to 1/gamma before they are coloured: above 1 lifts faint smoke.

@@ -138,6 +138,8 @@ pub struct Render {
     pub glow: Option<Glow>,
     /// How far smoke scatters light forward.
     pub anisotropy: f64,
+    /// The part of the light that smoke scatters back instead.
+    pub back: f64,
     /// How much light scattered several times lifts shadows.
     pub softness: f64,
     /// How water looks.
@@ -161,6 +163,8 @@ pub struct Glow {
     pub range: [f64; 2],
     /// Light sent out per metre at the hot end.
     pub strength: Curve,
+    /// How strongly it lights everything else.
+    pub light: Curve,
     /// The colours; `None`: those of a black body.
     pub colors: Option<ColorMap>,
     /// Kelvins of a black body at the cold and the hot end.

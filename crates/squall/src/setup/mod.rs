@@ -18,8 +18,8 @@ use crate::assets::fingerprint;
 use crate::diagnostic::{Span, Spanned};
 use crate::expr::Expr;
 pub use crate::scene::choices::{
-    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, MeltingLaw, MeshFormat, Model, Movie, ParticleFormat,
-    Pass, PictureMode, Solids, Splitting, Tracer, Tracking, Transfer, Viscous,
+    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, MeltingLaw, MeshFormat, Model, Movie,
+    ParticleFormat, Pass, PictureMode, Solids, Splitting, Tone, Tracer, Tracking, Transfer, Viscous,
 };
 use crate::scene::key::Matters;
 use crate::scene::write::Writer;
@@ -457,6 +457,12 @@ pub struct Picture {
     pub relief: Curve,
     /// Brightness multiplier.
     pub exposure: Curve,
+    /// How light becomes what a screen shows.
+    pub tone: Tone,
+    /// Kelvins of light that is shown as white.
+    pub white: Curve,
+    /// The part of all light that spreads around what is bright.
+    pub bloom: Curve,
     /// Multiplier of how much a substance hides or glows.
     pub opacity: Curve,
     /// Values are raised to `1 / gamma` before they are coloured.

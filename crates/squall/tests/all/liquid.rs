@@ -302,7 +302,7 @@ fn water_takes_the_colour_of_its_inks() {
     let setup = setup(text);
     let sim = build(&setup).unwrap();
     let mut painter = squall::picture::Painter::new(&setup).unwrap();
-    let image = painter.draw(&*sim, 0.0, 0).unwrap().to_image(1.0);
+    let image = painter.draw(&*sim, 0.0, 0).unwrap().to_image(&Default::default());
     let at = |x: usize, y: usize| image.pixels[x + image.width * y];
     let ([r, g, b, _], [wr, wg, wb, _]) = (at(12, 50), at(52, 50));
     assert!(r > 200 && g < 40 && b < 40, "red: {r} {g} {b}");

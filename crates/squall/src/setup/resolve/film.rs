@@ -145,11 +145,16 @@ impl Resolver<'_> {
         let studio = self.is_water() && !self.has_background;
         Render {
             quality,
-            samples: fill(&mut r.samples, || if quality == Quality::Preview { 1 } else { 4 }),
+            samples: fill(&mut r.samples, || match quality {
+                Quality::Preview => 1,
+                Quality::Final => 4,
+                Quality::Best => 16,
+            }),
             thickness: r.thickness().plain(),
             color: r.color().0,
             glow: r.glow.as_mut().and_then(|g| self.glow(g, substances, sources)),
             anisotropy: *r.anisotropy(),
+            back: *r.back(),
             softness: *r.softness(),
             water: r.water().plain(),
             sky: fill(&mut r.sky, || if studio { Sky::Studio } else { Sky::Background }),
@@ -181,7 +186,8 @@ impl Resolver<'_> {
             OneOrMany::One(name) if name.value == "blackbody" => None,
             _ => Some(self.color_map(g.colors.as_ref()?, "render.glow.colors")),
         };
-        Some(Glow { substance, range: range.0, strength: g.strength().plain(), colors, kelvin: g.kelvin().0 })
+        let (strength, light) = (g.strength().plain(), g.light().plain());
+        Some(Glow { substance, range: range.0, strength, light, colors, kelvin: g.kelvin().0 })
     }
 }
 
