@@ -40,6 +40,16 @@ impl Span {
         self.begin as usize..self.end.max(self.begin) as usize
     }
 
+    /// The shortest one that holds both.
+    #[inline(always)]
+    pub fn join(self, other: Span) -> Span {
+        match (self.is_empty(), other.is_empty()) {
+            (true, _) => other,
+            (_, true) => self,
+            _ => Span { begin: self.begin.min(other.begin), end: self.end.max(other.end) },
+        }
+    }
+
     /// Its cells within a row of `n`, by whole groups of eight: sums over it have the bits of sums over a row that is zero elsewhere.
     #[inline(always)]
     pub fn eights(self, n: usize) -> Range<usize> {

@@ -85,10 +85,17 @@ fn fitted(shots: &[Shot; 4], k: usize) -> Shot {
 fn pixels(setup: &Setup, picture: &Picture) -> (usize, Vec<[f32; 4]>) {
     match picture {
         Picture::Film(frame) => {
-            let tone = Tone { exposure: setup.picture.exposure.start() as f32, shoulder: true };
+            let tone = Tone { exposure: setup.picture.exposure.start() as f32, ..Tone::default() };
             (
                 frame.width,
-                frame.rgba.iter().map(|&[r, g, b, a]| [tone.apply(r), tone.apply(g), tone.apply(b), a]).collect(),
+                frame
+                    .rgba
+                    .iter()
+                    .map(|&[r, g, b, a]| {
+                        let [r, g, b] = tone.apply([r, g, b]);
+                        [r, g, b, a]
+                    })
+                    .collect(),
             )
         }
         Picture::Screen(image) => {
