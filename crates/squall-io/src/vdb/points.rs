@@ -80,9 +80,11 @@ struct Attribute<'a> {
 enum Values<'a> {
     /// The same for all.
     Uniform(f32),
-    /// Writes the value of a particle.
-    Each(Box<dyn Fn(&mut Vec<u8>, usize) + 'a>),
+    Each(Put<'a>),
 }
+
+/// Writes the value of a particle.
+type Put<'a> = Box<dyn Fn(&mut Vec<u8>, usize) + 'a>;
 
 impl<'a> Attribute<'a> {
     fn each(name: &str, kind: &'static str, bytes: usize, put: impl Fn(&mut Vec<u8>, usize) + 'a) -> Self {

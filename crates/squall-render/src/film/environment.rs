@@ -178,10 +178,11 @@ impl<'a> Sky<'a> {
 
     /// What a ray that is not worth following sees, more or less.
     pub fn about(&self, direction: Vec3, blur: f64) -> Rgb {
-        match self.ground {
-            Some(ground) if direction[1] < 0.0 => ground,
-            _ => self.seen(direction, blur),
-        }
+        let seen = self.seen(direction, blur);
+        let Some(ground) = self.ground else { return seen };
+        // A wide ray sees both at the horizon.
+        let below = 0.5 - 0.5 * direction[1] / blur.max(1e-6);
+        mix(seen, ground, below.clamp(0.0, 1.0) as f32)
     }
 
     /// The lights themselves, as a ray from `x` sees them.

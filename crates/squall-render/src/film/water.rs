@@ -3,8 +3,8 @@
 //! A ray that meets the surface goes on as two: mirrored with the weight `F` of Fresnel's law, bent with `1 - F`. The
 //! heavier of both is followed at once and the other later, if it is worth it; nothing is left to chance, so there is no
 //! grain. Way in the water takes light away (Beer and Lambert). What is not followed to its end, because it counts for
-//! little or has met the surface too often, takes its light from the surroundings in its direction, so that nothing
-//! turns black.
+//! little, has met the surface too often or was scattered by its bends, takes its light from the surroundings in its
+//! direction, so that nothing turns black.
 
 use super::camera::Ray;
 use super::environment::Sky;
@@ -26,6 +26,8 @@ const BRIGHTEST: f32 = 5.0;
 pub(super) const NEAR: f64 = 1e-6;
 /// The widest cone that is told apart from a wider one.
 const WIDEST: f64 = 1.0;
+/// A cone that spreads more than this is not followed: what it would meet changes from ray to ray, and single rays would be grain.
+const SCATTERED: f64 = 0.5;
 /// Parts of a ray that wait to be followed.
 const WAITING: usize = 8;
 /// How close to a solid, in cells, water wets it; and how far behind the water's surface such a solid may be met.
@@ -62,7 +64,7 @@ impl<'a, const N: usize> Shader<'a, N> {
             while let Some([next, other]) = self.step(water, &mut leg, known.take(), &mut color) {
                 if let Some(other) = other {
                     let least = if other.events == 1 { LEAST_FIRST } else { LEAST };
-                    if other.weight.iter().any(|&w| w > least) && count < WAITING {
+                    if other.weight.iter().any(|&w| w > least) && other.spread < SCATTERED && count < WAITING {
                         waiting[count] = other;
                         count += 1;
                     } else {
@@ -140,9 +142,9 @@ impl<'a, const N: usize> Shader<'a, N> {
         }
     }
 
-    /// Both parts of a ray, or neither if it has met the surface too often.
+    /// Both parts of a ray, or neither if it has met the surface too often or is scattered.
     fn go_on_with(&self, next: Leg, other: Option<Leg>, color: &mut Rgb) -> Option<[Option<Leg>; 2]> {
-        if next.events < MOST_EVENTS {
+        if next.events < MOST_EVENTS && next.spread < SCATTERED {
             return Some([Some(next), other]);
         }
         self.end(color, &next, Sky::about);
