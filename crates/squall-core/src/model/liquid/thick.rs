@@ -235,17 +235,19 @@ impl<const D: usize> Liquid<D> {
 
     /// What the law says, where there is one.
     fn find_viscosity(&mut self, thick: &mut Thick<D>) -> Result<(), OutOfMemory> {
-        let Some(law) = &self.law else {
+        let Self { law: Some(law), last, flow, .. } = self else {
             thick.varying = None;
             return Ok(());
         };
-        let Flow { grid, velocity, substances, clock, .. } = &self.flow;
+        let Flow { grid, substances, clock, .. } = &*flow;
         if thick.varying.is_none() {
             let new = || Field::on(thick.walls.layout(), At::Center, grid.flat_ends(0.0));
             thick.varying = Some([new()?, new()?, new()?]);
         }
         let Some([nu, shear, spare]) = &mut thick.varying else { unreachable!("it has just been made") };
-        find_shear(velocity, grid.spacing[0], shear);
+        // As the last step left it: what gravity has just added is not yet balanced, and would make a heap at rest yield.
+        last.iter_mut().for_each(|u| u.fill_halo());
+        find_shear(last, grid.spacing[0], shear);
         law.find(&Surroundings { grid, time: clock.time, substances, shear }, nu);
         let liquid = &substances[0].field;
         // Nothing that a law says of air is true: it is as thick as the liquid beside it, and zero means that nothing is known.
