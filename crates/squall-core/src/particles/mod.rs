@@ -29,7 +29,7 @@ pub(crate) use patch::Patch;
 pub(crate) use seed::{Cells, cells_of, jitter, lattice_point, position};
 pub(crate) use transfer::BackTracer;
 pub use transfer::Blend;
-use transfer::cell_of;
+pub(crate) use transfer::cell_of;
 pub(crate) use walls::{keep_within, within};
 
 use crate::Real;

@@ -355,7 +355,7 @@ fn find_deep<const D: usize>(particles: &[Particle<D>], cells: [usize; D], [full
 
 /// The number of the cell of a tile that a place is in.
 #[inline(always)]
-pub(super) fn cell_of<const D: usize>(place: [Real; D], cells: [usize; D]) -> usize {
+pub(crate) fn cell_of<const D: usize>(place: [Real; D], cells: [usize; D]) -> usize {
     (0..D).rev().fold(0, |at, a| at * cells[a] + (place[a] as i32 as usize).min(cells[a] - 1))
 }
 

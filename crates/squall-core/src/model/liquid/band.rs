@@ -16,7 +16,7 @@ use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Side};
 use crate::layout::{Layout, Row};
-use crate::particles::{BackTracer, Particle, Patch, cells_of, jitter, lattice_point};
+use crate::particles::{BackTracer, Particle, Patch, cell_of, cells_of, jitter, lattice_point};
 use crate::report::Stage;
 use crate::rows;
 use crate::sim::StateVisitor;
@@ -45,6 +45,8 @@ pub(super) struct Band<const D: usize> {
     any_moved: bool,
     /// How many particles deep cells stand for.
     pub held: i64,
+    /// By how many deep cells could hold more than that, after the last step.
+    gained: i64,
     /// How many there were that sank, and that rose.
     pub sunk: u64,
     pub rose: u64,
@@ -82,6 +84,7 @@ impl<const D: usize> Liquid<D> {
                 moved: field()?,
                 any_moved: false,
                 held: 0,
+                gained: 0,
                 sunk: 0,
                 rose: 0,
                 found: Vec::new(),
@@ -223,7 +226,27 @@ impl<const D: usize> Liquid<D> {
         let Self { flow, band: Some(band), particles, .. } = self else { return };
         let parts = PER_AXIS.pow(D as u32);
         let layout = flow.layout().clone();
-        let Band { deep, moved, found, new, held, .. } = band;
+        let Band { deep, moved, found, new, held, gained, .. } = band;
+        if *gained > 0 {
+            // Foam is not as full as deep cells are taken to be: what is not full stays as it is until both agree again.
+            for_each_tile([&mut *deep], |tile, [mut deep]| {
+                let list = particles.of_tile(tile.number);
+                if list.is_empty() {
+                    return;
+                }
+                let mut counts = vec![0; tile.cells.iter().product()];
+                list.iter().for_each(|p| counts[cell_of(p.place, tile.cells)] += 1);
+                for (row, counts) in tile.rows().zip(counts.chunks_exact(tile.cells[0])) {
+                    let mut cell: [isize; D] = std::array::from_fn(|a| tile.first[a] + row[a] as isize);
+                    for (deep, count) in deep.row(row).iter_mut().zip(counts) {
+                        if *deep > 0.0 && *count < parts && moved.get_signed(cell) == 0.0 {
+                            *deep = 0.0;
+                        }
+                        cell[0] += 1;
+                    }
+                }
+            });
+        }
         let deep = &*deep;
         let sunk = particles.remove_where(deep);
         let free =
@@ -262,6 +285,7 @@ impl<const D: usize> Liquid<D> {
             }
         }
         *held += sunk as i64 - new.len() as i64;
+        *gained = full - *held;
         (band.sunk, band.rose) = (band.sunk + sunk as u64, band.rose + new.len() as u64);
         let u = &flow.velocity;
         let mut patches: [Patch<D>; D] = std::array::from_fn(|_| Patch::default());
@@ -380,6 +404,9 @@ impl<const D: usize> Band<D> {
         let mut held = self.held as u64;
         visitor.integer("held_particles", &mut held);
         self.held = held as i64;
+        let mut gained = self.gained as u64;
+        visitor.integer("gained_particles", &mut gained);
+        self.gained = gained as i64;
         visitor.integer("sunk_particles", &mut self.sunk);
         visitor.integer("risen_particles", &mut self.rose);
         crate::flow::show(visitor, "deep", &mut self.deep);
