@@ -129,6 +129,8 @@ impl Surface {
                 }
             }
         }
+        // Where the file holds no velocity nothing is known of it.
+        cells.retain(|&cell| velocity.iter().any(|component| component.get(cell) != 0.0));
         let of = |volume: &Volume| cells.iter().map(|&cell| volume.get(cell)).collect();
         let place = |a: usize| cells.iter().map(|c| (origin[a] + (f64::from(c[a]) + 0.5) * spacing) as f32).collect();
         let particles = Particles {
