@@ -180,8 +180,8 @@ fn a_run_writes_its_surface_for_other_programs_and_meshes_are_made_again_from_wh
         mesh.velocities.iter().map(|v| f64::from(v[0])).sum::<f64>() / mesh.positions.len() as f64
     };
     assert_eq!(other.velocities.len(), other.positions.len());
-    // Velocities of cells instead of particles: a little smoother.
-    assert!((momentum(&other) / momentum(&mesh) - 1.0).abs() < 0.05, "{}, {}", momentum(&other), momentum(&mesh));
+    // Velocities of cells instead of particles, also of cells in the air beside the surface: 9 % here, where it falls and runs.
+    assert!((momentum(&other) / momentum(&mesh) - 1.0).abs() < 0.12, "{}, {}", momentum(&other), momentum(&mesh));
     let pictures = squall::run::render(
         &with(DAM, &["camera.yaw=80"]),
         &out,
