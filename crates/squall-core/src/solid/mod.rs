@@ -231,7 +231,7 @@ impl<const D: usize> Solids<D> {
     }
 
     /// For how long, from `t` on, no obstacle that moves as a whole goes further than `way` metres; infinite, if that is longer than
-    /// [`LOOK_AHEAD`]. [`Self::max_speed`] knows only of now, when what is about to be set in motion is still at rest.
+    /// a tenth of a second. [`Self::max_speed`] knows only of now, when what is about to be set in motion is still at rest.
     pub fn keep_within(&self, way: f64, t: f64) -> f64 {
         let part = LOOK_AHEAD / LOOKS as f64;
         let limit = |obstacle: &Obstacle<D>| {
