@@ -1,4 +1,4 @@
-//! The flow past a cylinder that the fluid sticks to: its drag, and the vortices behind it. `examples/cylinder.rs` measures the same at
+//! The flow past a cylinder that the fluid sticks to: its drag, and the vortices behind it. `benches/cylinder.rs` measures the same at
 //! any size.
 
 use crate::common::forces::Past;
