@@ -137,7 +137,7 @@ impl<const D: usize> Flow<D> {
                     DiffusionScheme::Exact => libm::exp(-dt * s.dissipation),
                 } as Real;
                 let ambient = s.ambient;
-                s.field.par_rows(|_, a| a.iter_mut().for_each(|a| *a = ambient + keep * (*a - ambient)));
+                s.field.par_runs(|_, a| a.iter_mut().for_each(|a| *a = ambient + keep * (*a - ambient)));
             }
             any |= !s.losses.is_empty();
             s.losses.iter().for_each(|loss| loss.apply(&mut s.field, s.ambient, dt));
