@@ -456,7 +456,7 @@ impl<const D: usize> Far<D> {
             each_bit(outermost.cells[layout.row_number(row)], |x| out[x] = 0.0);
         });
         if self.sides.is_empty() {
-            self.sides = space.along_sides().map(|side| points_on(side)).collect();
+            self.sides = space.along_sides().map(points_on).collect();
         }
         let Far { ring, tree, sides, .. } = self;
         tree.set(layout, |row, out| {
