@@ -77,6 +77,7 @@ impl Setup {
         let substances = r.substances(&mut file, &sources);
         let viscosity = r.viscosity(&file);
         let forces = r.forces(&file);
+        let edits = r.edits(&file);
         let texture = r.texture(&mut file);
         let solver = file.solver().plain();
         let output = r.output(&mut file);
@@ -100,6 +101,7 @@ impl Setup {
             sources,
             objects,
             forces,
+            edits,
             texture,
             solver,
             time,
@@ -817,6 +819,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
+mod edit;
 mod figure;
 mod film;
 mod flipbook;

@@ -29,6 +29,7 @@ use super::{MOST_PARTS, Model, in_parts};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::flow::{Flow, fastest};
+use crate::force::Brush;
 use crate::grid::{At, Axis, Grid};
 use crate::ledger::Account;
 use crate::level_set::{self, Extrapolation};
@@ -82,6 +83,9 @@ pub struct Liquid<const D: usize> {
     pub spouts: Vec<Arc<Spout<D>>>,
     /// Where it is filled, drained or driven.
     pub zones: Vec<Zone<D>>,
+    /// What is painted while it runs: the last of the zones, so many of them.
+    pub brush: Brush,
+    painted: usize,
     carried: Vec<carried::Carried<D>>,
     /// Until when everything has appeared, in seconds.
     poured_until: f64,
@@ -141,6 +145,8 @@ impl<const D: usize> Liquid<D> {
             blobs: Vec::new(),
             spouts: Vec::new(),
             zones: Vec::new(),
+            brush: Brush::default(),
+            painted: 0,
             carried: Vec::new(),
             poured_until: BEFORE,
             blend: Blend::Apic,
