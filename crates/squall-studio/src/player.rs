@@ -420,7 +420,7 @@ impl Player {
     /// Keeps the present moment; if there is no room, every second one is forgotten.
     fn keep(&mut self) {
         let frame = self.driver.frame();
-        if frame % self.every != 0 || self.snapshots.last().is_some_and(|last| last.frame >= frame) {
+        if !frame.is_multiple_of(self.every) || self.snapshots.last().is_some_and(|last| last.frame >= frame) {
             return;
         }
         let mut state = StateCopy::default();
