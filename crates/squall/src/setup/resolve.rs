@@ -76,6 +76,7 @@ impl Setup {
         let spouts = r.spouts(&file, &objects);
         let substances = r.substances(&mut file, &sources);
         let viscosity = r.viscosity(&file);
+        let elastic = r.elastic(&file);
         let forces = r.forces(&file);
         let texture = r.texture(&mut file);
         let solver = file.solver().plain();
@@ -92,6 +93,7 @@ impl Setup {
             smoke,
             liquid,
             viscosity,
+            elastic,
             blobs,
             spouts,
             surface: file.surface().plain(),
