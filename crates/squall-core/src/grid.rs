@@ -74,6 +74,11 @@ impl<const D: usize> Axis<D> {
 impl<const D: usize> Side<D> {
     /// A wall at rest to which the fluid sticks.
     pub const STICKY: Self = Side::NoSlip { velocity: [0.0; D] };
+
+    /// Whether it says how the fluid beside it moves along it.
+    pub(crate) fn sticks(self) -> bool {
+        matches!(self, Side::NoSlip { .. } | Side::Inflow { .. })
+    }
 }
 
 /// Where in its cell a value lives.

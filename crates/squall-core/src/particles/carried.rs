@@ -9,7 +9,7 @@
 //! As the weights to the cells and back are the same, the sum over all particles stays what it was, and no value leaves the range of the
 //! others. Where particles are as dense as they should be, a pass spreads like diffusion by `s h^2 / 6`.
 
-use super::{Particles, Patch};
+use super::{Particle, Particles, Patch};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad};
 use crate::layout::Layout;
@@ -150,8 +150,29 @@ impl<const D: usize> Particles<D> {
         Ok(())
     }
 
-    /// Every particle takes a part of the mean that [`Particles::mean_to_cells`] has found. Needs the ghosts of `mean` along periodic axes.
-    pub(crate) fn mix(&mut self, k: usize, part: Real, periodic: [bool; D], mean: &Field<D>) {
+    /// Changes the `k`-th number of all particles, tile by tile, in parallel: `f(tile, particles, numbers)`.
+    pub(crate) fn change_by_tiles(
+        &mut self,
+        k: usize,
+        f: impl Fn(&Tile<D>, &[Particle<D>], &mut dyn Iterator<Item = &mut Real>) + Sync + Send,
+    ) {
+        let (each, layout) = (self.carried.each, &self.layout);
+        let tiles = self.tiles.par_iter().zip(self.carried.tiles.par_iter_mut()).enumerate();
+        tiles.filter(|(_, (list, _))| !list.is_empty()).for_each(|(n, (list, values))| {
+            f(&layout.tile(n), list, &mut values.iter_mut().skip(k).step_by(each));
+        });
+    }
+
+    /// Every particle takes a part of the mean that [`Particles::mean_to_cells`] has found: `take(number, more)`. Needs the ghosts of `mean` along
+    /// periodic axes.
+    pub(crate) fn mix(
+        &mut self,
+        k: usize,
+        part: Real,
+        periodic: [bool; D],
+        mean: &Field<D>,
+        take: &(impl Fn(Real, Real) -> Real + Sync),
+    ) {
         let each = self.carried.each;
         let layout = &self.layout;
         let tiles = self.tiles.par_iter().zip(self.carried.tiles.par_iter_mut()).enumerate();
@@ -161,7 +182,7 @@ impl<const D: usize> Particles<D> {
             patch.copy(mean, &tile, 1, periodic);
             for (p, value) in list.iter().zip(values.iter_mut().skip(k).step_by(each)) {
                 let around = patch.value(held(p.place, &limits));
-                *value += part * (around - *value);
+                *value = take(*value, part * (around - *value));
             }
         });
     }

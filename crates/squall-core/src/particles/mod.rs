@@ -9,6 +9,7 @@
 //! | `seed` | particles that fill a shape |
 //! | `transfer` | momentum from particles to faces and back (APIC), and moving them |
 //! | `carried` | what particles carry besides: inks, heat |
+//! | `strain` | how elastic matter around them is deformed |
 //! | `patch` | values around one tile, to be sampled |
 //! | `eight` | eight of them at once |
 //! | `faces` | velocities around one tile, as particles read them |
@@ -21,12 +22,14 @@ mod faces;
 mod follow;
 mod patch;
 mod seed;
+mod strain;
 mod transfer;
 mod walls;
 
 pub(crate) use carried::{Carried, Found, SPREAD, continue_beyond};
 pub(crate) use patch::Patch;
 pub(crate) use seed::{Cells, cells_of, jitter, lattice_point, position};
+pub(crate) use strain::{Deformation, Slopes, components, edge_at};
 pub(crate) use transfer::BackTracer;
 pub use transfer::Blend;
 pub(crate) use transfer::cell_of;

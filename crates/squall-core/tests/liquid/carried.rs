@@ -3,9 +3,10 @@
 use super::moving::tape;
 use super::{run, tank, weightless};
 use squall_core::force::Buoyancy;
-use squall_core::model::liquid::{Blob, Curve, Opening, Spout, Zone};
+use squall_core::model::liquid::{Blob, Curve, HEAT_CAPACITY, Heat, Heater, Opening, Spout, Zone};
 use squall_core::model::{Liquid, Model};
-use squall_core::shape::{Cuboid, Sphere};
+use squall_core::shape::{Cuboid, HalfSpace, Sphere};
+use squall_core::solid::{Boundary, Obstacle};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -165,4 +166,58 @@ fn what_is_carried_goes_on_to_the_same_bits_after_it_was_restored_and_on_any_num
     };
     let one = on(1, false);
     assert!(one == on(3, false) && one == on(2, true));
+}
+
+#[test]
+fn a_melting_front_goes_as_stefan_says() {
+    // One phase: a solid at its melting point on a hot plate. s = 2 l sqrt(k t), where l exp(l^2) erf(l) = (T - T_m) / (L sqrt(pi)).
+    let (k, h, hot, latent) = (1e-3, 1.0 / 64.0, 100.0, 100.0);
+    let mut wax = weightless([8, 48], [8.0 * h, 48.0 * h]);
+    // Nothing moves.
+    wax.flow.viscosity = 1e3;
+    let n = wax.carry("temperature", Box::new(|_: [f64; 2]| 0.0)).unwrap();
+    wax.flow.substances[n + 1].diffusion = k;
+    let plate = || Box::new(HalfSpace::new([0.0, 4.0 * h], [0.0, 1.0]));
+    wax.flow.set_obstacles(vec![Obstacle::new("plate", plate())], Boundary::CutCells).unwrap();
+    let heat = Heat { carried: n, latent, range: [0.0, 2.0], air: 0.0, cooling: 0.0, emissivity: 0.0 };
+    let heater = Heater { shape: plate(), temperature: constant(hot) };
+    wax.set_heat(heat, vec![heater]);
+    wax.fill(1, |x| x[1] > 4.0 * h && x[1] < 44.0 * h, |_| [0.0; 2]);
+    run(&mut wax, 30.0, 1.0, |_, _| {});
+    // Where it is half molten.
+    let temperatures: Vec<f32> = wax.particles.carried(n).collect();
+    let molten = temperatures.iter().filter(|t| **t > 1.0).count() as f64 / temperatures.len() as f64;
+    let front = molten * 40.0 * h;
+    // l = 0.6201 for equal heats.
+    let expected = 2.0 * 0.6201 * (k * 30.0f64).sqrt();
+    assert!((front / expected - 1.0).abs() < 0.05, "{front} {expected}");
+    // Nothing is hotter than the plate.
+    assert!(temperatures.iter().all(|t| (-1e-3..=100.001).contains(t)));
+}
+
+#[test]
+fn a_surface_cools_by_newtons_law_and_glows_by_stefan_and_boltzmanns() {
+    // A thin layer that is mixed at once: h dT/dt = -a (T - T_air).
+    let left = |cooling: f64, emissivity: f64| {
+        let h = 1.0 / 32.0;
+        let mut pool = tank([16, 16], [16.0 * h, 16.0 * h]);
+        pool.flow.viscosity = 1.0;
+        let n = pool.carry("temperature", Box::new(|_: [f64; 2]| 1000.0)).unwrap();
+        pool.flow.substances[n + 1].diffusion = 0.05;
+        pool.set_heat(Heat { carried: n, latent: 0.0, range: [0.0, 1.0], air: 300.0, cooling, emissivity }, Vec::new());
+        pool.fill(1, |x| x[1] < 4.0 * h, |_| [0.0; 2]);
+        run(&mut pool, 2.0, 1.0, |_, report| {
+            let entry = &report.ledger.substances[1];
+            assert!(entry.unexplained().abs() < 1e-4 * entry.present, "{entry:?}");
+        });
+        let all: Vec<f32> = pool.particles.carried(n).collect();
+        all.iter().map(|t| f64::from(*t)).sum::<f64>() / all.len() as f64
+    };
+    // 0.02 m/s through a layer of 0.125 m, for 2 s.
+    let expected = 300.0 + 700.0 * (-0.02f64 * 2.0 / 0.125).exp();
+    let by_newton = left(0.02 * HEAT_CAPACITY, 0.0);
+    // The layer that counts as the surface is a cell thick, by distances that are bumpy by a tenth of one; conduction takes a while.
+    assert!((by_newton - expected).abs() < 0.1 * (1000.0 - expected), "{by_newton} {expected}");
+    let (dim, bright) = (left(0.0, 1e3), left(0.0, 2e3));
+    assert!(bright < dim && dim < 999.0 && bright > 300.0, "{dim} {bright}");
 }

@@ -3,6 +3,7 @@
 mod band;
 mod carried;
 mod contact;
+mod elastic;
 mod level_set;
 mod moving;
 mod resting;

@@ -4,7 +4,8 @@ use squall_core::diffuse::stress::Stress;
 use squall_core::flow::Flow;
 use squall_core::force::{Brush, During, Uniform};
 use squall_core::model::liquid::{
-    Beginning, Blob, Liquid, Melting, Opening, PER_AXIS, Spout, Tracking as By, Values, Viscous as ByViscosity, Zone,
+    Beginning, Blob, Heat, Heater, Liquid, Melting, Opening, PER_AXIS, Spout, Tracking as By, Values,
+    Viscous as ByViscosity, Zone,
 };
 use squall_core::particles::{Blend, Particle};
 use squall_core::poisson::{Problem, plan};
@@ -53,10 +54,16 @@ pub fn liquid<const D: usize>(setup: &Setup, brush: &Brush) -> Result<Liquid<D>,
             sim.set_viscosity_law(Box::new(Thickness::new(setup, formula, melting, &noises)));
         }
     }
+    if let Some(elastic) = setup.elastic {
+        sim.set_elastic(elastic);
+    }
     for s in &setup.substances[1..] {
         let k = sim.carry(&s.name, beginning(&grid, &s.initial, &noises)?)?;
         let substance = &mut sim.flow.substances[k + 1];
         (substance.diffusion, substance.dissipation) = (s.diffusion, s.dissipation);
+    }
+    if let Some((heat, heaters)) = heat(setup, &grid)? {
+        sim.set_heat(heat, heaters);
     }
     let gravity = liquid.gravity.clone();
     sim.flow.forces.push(animate::force(animate::moves(&gravity), Uniform([0.0; D]), move |force, t| {
@@ -82,6 +89,33 @@ pub fn liquid<const D: usize>(setup: &Setup, brush: &Brush) -> Result<Liquid<D>,
         sim.zones.push(zone(setup, source, &grid)?);
     }
     Ok(sim)
+}
+
+/// How a liquid is heated and cooled, if it is, or takes heat to melt.
+fn heat<const D: usize>(setup: &Setup, grid: &Grid<D>) -> Result<Option<(Heat, Vec<Heater<D>>)>, BuildError> {
+    let Some(liquid) = &setup.liquid else { return Ok(None) };
+    let (melting, loss) = (liquid.melting.as_ref(), liquid.heat.as_ref());
+    let hot = setup.objects.iter().filter_map(|o| Some((o, o.temperature.clone()?)));
+    let heaters = hot.map(|(o, curve)| {
+        let shape = shape::moving::<D>(&o.shape, &o.motion, grid.min_spacing())?;
+        Ok(Heater { shape, temperature: Arc::new(move |t| curve.at(t)) })
+    });
+    let heaters: Vec<_> = heaters.collect::<Result<_, BuildError>>()?;
+    let latent = melting.map_or(0.0, |m| m.latent);
+    if loss.is_none() && heaters.is_empty() && latent == 0.0 {
+        return Ok(None);
+    }
+    let name = loss.map(|l| l.substance.as_str()).or(melting.map(|m| m.substance.as_str())).unwrap_or("temperature");
+    let place = setup.substances.iter().position(|s| s.name == name).expect("it was looked for");
+    let heat = Heat {
+        carried: place - 1,
+        latent,
+        range: melting.map_or([0.0, 1.0], |m| m.range),
+        air: loss.map_or(0.0, |l| l.air),
+        cooling: loss.map_or(0.0, |l| l.cooling),
+        emissivity: loss.map_or(0.0, |l| l.emissivity),
+    };
+    Ok(Some((heat, heaters)))
 }
 
 /// What liquid carries that says nothing of its own.
@@ -235,11 +269,14 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let band = if has(|l| l.narrow_band > 0) { 2 } else { 0 };
     // Thick liquids have a solver of their own, two vectors, walls, and with a law three fields.
     let constant = matches!(setup.viscosity, Formula::Number(_)) && has(|l| l.melting.is_none());
-    let thick = !constant || setup.viscosity != Formula::Number(0.0);
+    let thick = !constant || setup.viscosity != Formula::Number(0.0) || setup.elastic.is_some();
+    // Those that remember their shape have strains at centres and on edges, of both grids.
+    let strains = if setup.elastic.is_some() { D * (D + 1) / 2 } else { 0 };
+    let elastic = if strains > 0 { 2 * strains + D + 1 } else { 0 };
     let viscous = if thick { 3 * D + 1 + if constant { 0 } else { 3 } } else { 0 };
     let solver = if thick { Stress::<D>::estimate_bytes(setup.cell_count()) } else { 0 };
     // Distance, density and what is to be moved; changes beyond the surface; four vectors; windows of the particles.
-    let own = viscous + 3 + 1 + 4 * D + (1 << D) + band + tension + by_level_set + if solids { D } else { 0 };
+    let own = viscous + elastic + 3 + 1 + 4 * D + (1 << D) + band + tension + by_level_set + if solids { D } else { 0 };
     let substances = setup.substances.len();
     let flow = match has(|l| l.tracking == Tracking::Particles && l.narrow_band == 0) {
         true => Flow::<D>::fields_needed_by_particles(substances),
@@ -263,7 +300,7 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let filled = if setup.grid.is_unbounded() { filled } else { filled.min(1.0) };
     // Those of a level set are small, many, and only near its surface: as much as if they filled it.
     let particles = cells * filled * PER_AXIS.pow(D as u32) as f64;
-    let each = size_of::<Particle<D>>() + (substances - 1) * size_of::<f32>();
+    let each = size_of::<Particle<D>>() + (substances - 1 + strains) * size_of::<f32>();
     // Lists grow by an eighth, and a state is a copy of them.
     let bytes = ((fields as u64).saturating_mul(Layout::<D>::bytes(grid.cells)))
         .saturating_add(plan.bytes)

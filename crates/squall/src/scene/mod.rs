@@ -238,8 +238,19 @@ table! {
         viscosity: NumberOrText ["m^2/s"] (NumberOrText::Number(0.0)),
         /// How viscosity acts: by the whole stress, with a free surface, or on one component of the velocity after the other, which brakes what turns.
         viscous: Viscous [] (Viscous::Full),
+        /// How hard it is to shear, if it remembers its shape, for a density of 1000 kg/m³: its shear modulus, or one of `"jelly"`, `"slime"`, `"putty"`, `"dough"` and
+        /// `"toothpaste"`, which also say how they yield and relax. With `tracking = "particles"` and `transfer = "apic"`.
+        elasticity: NumberOrText ["Pa"] (none "it remembers nothing"),
+        /// From which strain on it yields and keeps its new shape: 0.1 is a shear of an eighth.
+        yield_strain: f64 [Above(0.0)] (none "never, or that of the name"),
+        /// How fast it then yields; 1000 and more is at once.
+        yield_rate: f64 ["1/s", AtLeast(0.0)] (none "50, or that of the name"),
+        /// The time in which it forgets its shape but for a third.
+        relaxation: f64 ["s", Above(0.0)] (none "never, or that of the name"),
         /// How it melts: between two temperatures its viscosity falls from `solid` to `viscosity`.
         melting: Melting [] (none "not at all"),
+        /// How it gives heat to the air. Objects have a `temperature` of their own.
+        heat: HeatLoss [] (none "it keeps its heat"),
     }
 
     /// How a liquid melts.
@@ -252,6 +263,20 @@ table! {
         solid: f64 ["m^2/s", Above(0.0)] (required "1.0"),
         /// What is interpolated in between.
         law: MeltingLaw [] (MeltingLaw::Log),
+        /// The heat that melting takes, and setting gives back: by how much as much heat would warm it. Wax 90, lava 300.
+        latent: f64 ["K", AtLeast(0.0)] (0.0),
+    }
+
+    /// How a liquid gives heat to the air, for the heat capacity of water.
+    pub struct HeatLoss as HeatLossValues {
+        /// What it carries that counts as its temperature; with radiation in kelvins.
+        substance: String [] (|_r| "temperature".to_owned(); "`\"temperature\"`"),
+        /// The temperature of the air.
+        air: f64 [] (293.0),
+        /// What the surface gives to air that is colder by a kelvin: 10 in still air, 1000 in pictures that do not wait.
+        cooling: f64 ["W/(m^2 K)", AtLeast(0.0)] (0.0),
+        /// What it radiates, as a part of what a black body does.
+        emissivity: f64 [AtLeast(0.0)] (0.0),
     }
 
     /// Liquid that appears, where there is none yet. It needs a shape, or a figure.

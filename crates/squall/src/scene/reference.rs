@@ -48,7 +48,10 @@ pub fn reference(name: &str) -> Option<String> {
         "grid" => rows("", Grid::all_keys()),
         "fluid" => rows("", Fluid::all_keys()),
         "smoke" => rows("", Smoke::all_keys()),
-        "liquid" => [rows("", Liquid::all_keys()), rows("melting.", Melting::all_keys())].concat(),
+        "liquid" => {
+            [rows("", Liquid::all_keys()), rows("melting.", Melting::all_keys()), rows("heat.", HeatLoss::all_keys())]
+                .concat()
+        }
         "blob" => rows("", Blob::all_keys()),
         "spout" => rows("", Spout::all_keys()),
         "surface" => rows("", Surface::all_keys()),

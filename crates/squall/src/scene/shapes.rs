@@ -9,7 +9,7 @@ use super::kind::{Kind, Reader};
 use super::table::table;
 use super::tree::{Node, Value};
 use super::write::Writer;
-use super::{Angles, AnimatedAngles, AnimatedVector, Color, Vector};
+use super::{Angles, Animated, AnimatedAngles, AnimatedVector, Color, Vector};
 use crate::diagnostic::{Span, Spanned};
 use crate::setup::Resolver;
 
@@ -176,6 +176,8 @@ table! {
         solid: bool [] (true),
         /// How much the fluid sticks to it: 0 slides along freely, 1 moves with the surface.
         friction: f64 [Within(0.0, 1.0)] (0.0),
+        /// Its temperature: it heats or cools a liquid that touches it, by the liquid's diffusion of `temperature`.
+        temperature: Animated [] (none "that of the liquid"),
         /// Its colour.
         color: Color [Look] (Color::hex(0xbcbcbc)),
         /// 0 polished to 1 matt; 3D only.

@@ -26,8 +26,8 @@ use crate::scene::key::Matters;
 use crate::scene::write::Writer;
 use crate::scene::{self, OneOrMany, SceneFile};
 pub use crate::scene::{
-    LiquidValues as Liquid, MeltingValues as Melting, SmokeValues as Smoke, SolverValues as Solver,
-    SurfaceValues as Surface,
+    HeatLossValues as HeatLoss, LiquidValues as Liquid, MeltingValues as Melting, SmokeValues as Smoke,
+    SolverValues as Solver, SurfaceValues as Surface,
 };
 pub use curve::Curve;
 pub use edit::{Change, Edit, Stroke};
@@ -35,6 +35,7 @@ pub use film::{Ambient, Camera, CameraKey, Film, Glow, Ground, Light, LightSourc
 pub use flipbook::Flipbook;
 pub(crate) use resolve::Resolver;
 pub use shape::{Interpolation, Mesh, Motion, MotionKey, Object, Shape, Up};
+pub use squall_core::model::liquid::Elastic;
 pub use target::{
     Channel, Dial, EASED_DRIVE, EASED_GATHERING, Figure, FigureKind, File, Fit, FlatAxis, Frame, Guide, Guided, Ink,
     Limiter, Matching, Release, Target,
@@ -64,6 +65,8 @@ pub struct Setup {
     pub liquid: Option<Liquid>,
     /// How thick the liquid is, m^2/s, over `x y z`, `t`, noise, `shear` and what it carries; 0 for other models.
     pub viscosity: Formula,
+    /// How the liquid remembers its shape; `None` if it does not.
+    pub elastic: Option<Elastic>,
     /// Liquid that appears, in file order.
     pub blobs: Vec<Blob>,
     /// Openings that liquid comes out of.

@@ -76,6 +76,7 @@ impl Setup {
         let spouts = r.spouts(&file, &objects);
         let substances = r.substances(&mut file, &sources);
         let viscosity = r.viscosity(&file);
+        let elastic = r.elastic(&file);
         let forces = r.forces(&file);
         let edits = r.edits(&file);
         let texture = r.texture(&mut file);
@@ -93,6 +94,7 @@ impl Setup {
             smoke,
             liquid,
             viscosity,
+            elastic,
             blobs,
             spouts,
             surface: file.surface().plain(),

@@ -4,6 +4,7 @@ use squall_core::shape::TriangleMesh;
 
 use crate::assets::Loaded;
 pub use crate::scene::choices::{Interpolation, Up};
+use crate::setup::Curve;
 
 /// A region of space. All lengths in metres.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,6 +173,8 @@ pub struct Object {
     pub solid: bool,
     /// How much the fluid sticks to it, 0 to 1.
     pub friction: f64,
+    /// Its temperature, if it heats or cools a liquid.
+    pub temperature: Option<Curve>,
     /// sRGB.
     pub color: [u8; 3],
     /// 0 polished to 1 matt.

@@ -1,14 +1,14 @@
 //! What is thick, and where: the coefficients of the finest level.
 
-use super::level::{Deep, Level, Operator, pair};
+use super::level::{Deep, Level, Operator, pair, pairs, vector, zeros};
 use crate::Real;
-use crate::field::{Field, Pad, VectorField};
+use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{Axis, Grid, Side};
 use crate::halo::slab_runs;
 use crate::layout::{Layout, Row};
 use crate::ops::each;
 use crate::poisson::CellState;
-use crate::poisson::multigrid::Number;
+use crate::poisson::multigrid::{Number, wrap};
 use crate::rows;
 use crate::solid::{Solids, Walls};
 
@@ -38,6 +38,53 @@ pub struct Matter<'a, const D: usize> {
     pub viscosity: Thickness<'a, D>,
     /// What is in the way, and room for what viscosity has to know of it.
     pub solids: Option<(&'a Solids<D>, &'a mut Walls<D>)>,
+}
+
+/// How a liquid that remembers is deformed: a stress besides that of viscosity, `2 k E`.
+#[derive(Clone, Copy)]
+pub(crate) struct Strain<'a, const D: usize> {
+    /// `k`: the shear modulus over the density, in square metres per square second.
+    pub stiffness: f64,
+    /// `E_aa` at cell centres.
+    pub center: &'a VectorField<D>,
+    /// `E_ab` on edges, by [`pair`].
+    pub edge: &'a [Field<D>],
+}
+
+/// What stresses that are there already do: `dt div (2 k E)`, times the liquid on each face.
+pub(super) struct Load<const D: usize, T: Number> {
+    pub push: VectorField<D, T>,
+    center: VectorField<D, T>,
+    edge: Vec<Field<D, T>>,
+}
+
+impl<const D: usize, T: Number> Load<D, T> {
+    pub fn new(layout: &Layout<D>) -> Result<Self, OutOfMemory> {
+        let edge = (0..pairs(D)).map(|_| zeros(layout)).collect::<Result<_, _>>()?;
+        Ok(Load { push: vector(layout)?, center: vector(layout)?, edge })
+    }
+
+    /// What one face gets the other loses: `div` of the stresses.
+    fn finish(&mut self, operator: &Operator<D, T>) {
+        let Load { push, center, edge } = self;
+        for field in center.iter_mut().chain(&mut *edge) {
+            wrap(field, operator.joined, operator.layout.cells());
+        }
+        for (a, push) in push.iter_mut().enumerate() {
+            push.par_rows(|row, out| {
+                let (mut pad, mut other) = (Pad::default(), Pad::default());
+                let (high, low) = (center[a].row(row), center[a].down(row, a, &mut pad));
+                (0..out.len()).for_each(|x| out[x] = high[x] - low[x]);
+                for b in (0..D).filter(|&b| b != a) {
+                    let edge = &edge[pair(a, b)];
+                    let (low, high) = (edge.row(row), edge.up(row, b, &mut other));
+                    (0..out.len()).for_each(|x| out[x] += high[x] - low[x]);
+                }
+                let inverse = operator.inverse[a].row(row);
+                (0..out.len()).filter(|&x| inverse[x] == T::ZERO).for_each(|x| out[x] = T::ZERO);
+            });
+        }
+    }
 }
 
 /// The cells of the solver: as many as there are and one more behind each far side, whose faces and edges are values like others; of tiles
@@ -125,8 +172,7 @@ struct Ends {
 impl Ends {
     fn of<const D: usize>(grid: &Grid<D>, a: usize) -> Self {
         let [first, last] = grid.end_faces(a);
-        let sticks = |side: Side<D>| matches!(side, Side::NoSlip { .. } | Side::Inflow { .. });
-        let sides = grid.axes[a].sides().map_or([false; 2], |sides| sides.map(sticks));
+        let sides = grid.axes[a].sides().map_or([false; 2], |sides| sides.map(Side::sticks));
         Ends { first, last, sticks: sides }
     }
 
@@ -160,6 +206,7 @@ impl<const D: usize> Matter<'_, D> {
         u: &mut VectorField<D>,
         level: &mut Level<D, T>,
         own: &mut VectorField<D, T>,
+        mut strained: Option<(Strain<'_, D>, &mut Load<D, T>)>,
     ) {
         let h = self.grid.spacing[0];
         let k = dt / (h * h);
@@ -210,6 +257,41 @@ impl<const D: usize> Matter<'_, D> {
         let thick = |logarithm: f64| constant.unwrap_or_else(|| libm::exp(logarithm) * k);
         let inside =
             |index: &[isize; D], but: [usize; 2]| (0..D).filter(|a| !but.contains(a)).all(|a| ends[a].holds(index[a]));
+        // A solid or a wall that is nearer than the next face makes velocities change faster, and strains that are there no larger.
+        let known = |weight: T| if near { weight.to_f64().clamp(0.0, 1.0) } else { 1.0 };
+        if let Some((strain, load)) = &mut strained {
+            let k = 2.0 * strain.stiffness * dt / h;
+            for a in 0..D {
+                copy_in(&strain.center[a], &mut load.center[a], |e| T::of(e.into()));
+                let weight = &operator.center[a];
+                load.center[a].par_rows(|row, out| {
+                    let (distance, weight) = (distance.row(row), weight.row(row));
+                    for x in 0..out.len() {
+                        let mut index = row.index;
+                        index[0] += x as isize;
+                        let some =
+                            if inside(&index, [D; 2]) { part(distance[x].to_f64()) * known(weight[x]) } else { 0.0 };
+                        out[x] = T::of(k * some * out[x].to_f64());
+                    }
+                });
+                for b in a + 1..D {
+                    let (field, weight) = (&mut load.edge[pair(a, b)], &operator.edge[pair(a, b)]);
+                    copy_in(&strain.edge[pair(a, b)], field, |e| T::of(e.into()));
+                    field.par_rows(|row, out| {
+                        let mut pads = [Pad::default(); 2];
+                        let (distance, weight) = (four(distance, row, a, b, &mut pads), weight.row(row));
+                        for x in 0..out.len() {
+                            let mut index = row.index;
+                            index[0] += x as isize;
+                            let mean = distance.iter().map(|v| v[x].to_f64()).sum::<f64>() / 4.0;
+                            let sides = ends[a].on_edge(index[a]).min(1.0) * ends[b].on_edge(index[b]).min(1.0);
+                            let some = if inside(&index, [a, b]) { part(mean) * sides * known(weight[x]) } else { 0.0 };
+                            out[x] = T::of(k * some * out[x].to_f64());
+                        }
+                    });
+                }
+            }
+        }
         rows::for_each(operator.center.each_mut(), |row, out| {
             let n = out[0].len();
             let (distance, logarithm) = (distance.row(row), logarithm.row(row));
@@ -269,6 +351,9 @@ impl<const D: usize> Matter<'_, D> {
             });
         }
         operator.finish();
+        if let Some((_, load)) = strained {
+            load.finish(operator);
+        }
         // Where no cells are, vectors are zero.
         x.iter_mut().for_each(|x| x.fill(T::ZERO));
     }

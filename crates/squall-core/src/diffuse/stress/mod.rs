@@ -32,6 +32,8 @@ mod level;
 mod matter;
 mod transfer;
 
+use self::matter::Load;
+pub(crate) use matter::Strain;
 pub use matter::{Matter, Thickness};
 
 use self::coarsest::{Coarsest, SMALL};
@@ -72,6 +74,8 @@ pub struct Stress<const D: usize, T: Number = Real> {
     /// The velocity before, with what walls and solids prescribe.
     before: VectorField<D, T>,
     change: VectorField<D, T>,
+    /// What elastic stresses do, if there are any.
+    load: Option<Load<D, T>>,
     work: Work<D, D, T>,
     cancel: CancelToken,
 }
@@ -101,6 +105,7 @@ impl<const D: usize, T: Number> Stress<D, T> {
             coarsest: Coarsest::default(),
             before: vector(&finest)?,
             change,
+            load: None,
             work,
             cancel: CancelToken::default(),
         })
@@ -128,7 +133,7 @@ impl<const D: usize, T: Number> Stress<D, T> {
     ///
     /// The residual that is reported is `(r, M r)` over the energy of the motion, both under a root.
     pub fn apply(&mut self, u: &mut VectorField<D>, dt: f64, matter: Matter<'_, D>) -> SolveReport {
-        let report = self.find(u, dt, matter);
+        let report = self.find(u, dt, matter, None).expect("nothing to make room for");
         for (u, change) in u.iter_mut().zip(&self.change) {
             let layout = change.layout();
             u.par_rows(|row, u| {
@@ -139,18 +144,29 @@ impl<const D: usize, T: Number> Stress<D, T> {
         report
     }
 
-    /// Finds the change that [`Stress::apply`] makes, without making it.
-    pub(crate) fn find(&mut self, u: &mut VectorField<D>, dt: f64, mut matter: Matter<'_, D>) -> SolveReport {
+    /// Finds the change that [`Stress::apply`] makes, without making it; also that which strains make that are there already.
+    pub(crate) fn find(
+        &mut self,
+        u: &mut VectorField<D>,
+        dt: f64,
+        mut matter: Matter<'_, D>,
+        strain: Option<Strain<'_, D>>,
+    ) -> Result<SolveReport, OutOfMemory> {
         assert!(u[0].layout() == &self.layout, "velocities of the layout that it was made for");
         let h = matter.grid.spacing[0];
         if let Thickness::Constant(nu) = matter.viscosity
             && nu * dt < NOTHING * h * h
         {
             self.change.iter_mut().for_each(clear);
-            return SolveReport::NONE;
+            return Ok(SolveReport::NONE);
         }
-        self.set(u, dt, &mut matter);
-        self.solve()
+        self.load = match (strain, self.load.take()) {
+            (None, _) => None,
+            (_, Some(load)) => Some(load),
+            _ => Some(Load::new(&self.levels[0].operator.layout)?),
+        };
+        self.set_all(u, dt, &mut matter, strain);
+        Ok(self.solve())
     }
 
     /// What was found: the change on each face, and 1 where there is a stress, 0 elsewhere.
@@ -170,9 +186,14 @@ impl<const D: usize, T: Number> Stress<D, T> {
 
     /// Finds all coefficients.
     pub fn set(&mut self, u: &mut VectorField<D>, dt: f64, matter: &mut Matter<'_, D>) {
+        self.load = None;
+        self.set_all(u, dt, matter, None);
+    }
+
+    fn set_all(&mut self, u: &mut VectorField<D>, dt: f64, matter: &mut Matter<'_, D>, strain: Option<Strain<'_, D>>) {
         let h = matter.grid.spacing;
         assert!(h.iter().all(|s| (s / h[0] - 1.0).abs() < 1e-6), "cells must be cubes");
-        matter.set(dt, u, &mut self.levels[0], &mut self.before);
+        matter.set(dt, u, &mut self.levels[0], &mut self.before, strain.zip(self.load.as_mut()));
         for l in 1..self.levels.len() {
             let (fine, coarse) = self.levels.split_at_mut(l);
             coarsen(&mut fine[l - 1], &mut coarse[0]);
@@ -186,10 +207,11 @@ impl<const D: usize, T: Number> Stress<D, T> {
     fn solve(&mut self) -> SolveReport {
         let [motion, rounding] = self.sizes();
         let limit = self.tolerance * self.tolerance * motion;
-        let Stress { levels, coarsest, before, change, work, cancel, .. } = self;
+        let Stress { levels, coarsest, before, change, load, work, cancel, .. } = self;
+        let load = load.as_ref().map(|load| &load.push);
         change.iter_mut().for_each(clear);
         let mut equation =
-            Equation { levels, coarsest, before, cancel, size: None, limit, rounding, first: None, last: 0.0 };
+            Equation { levels, coarsest, before, load, cancel, size: None, limit, rounding, first: None, last: 0.0 };
         let mut report = pcg(&mut equation, change, work, 1e-7, MAX_ITERATIONS);
         let left = equation.last;
         report.residual = if motion > 0.0 { (left / motion).sqrt() } else { 0.0 };
@@ -380,11 +402,12 @@ fn v_cycle<const D: usize, T: Number>(levels: &mut [Level<D, T>], factors: &[f64
     level.smooth_after(factors)
 }
 
-/// `A d = -(A - m) u*` in the unknowns.
+/// `A d = load - (A - m) u*` in the unknowns.
 struct Equation<'a, const D: usize, T: Number> {
     levels: &'a mut [Level<D, T>],
     coarsest: &'a mut Coarsest,
     before: &'a VectorField<D, T>,
+    load: Option<&'a VectorField<D, T>>,
     cancel: &'a CancelToken,
     /// The sum of squares of the right side, once it is known.
     size: Option<f64>,
@@ -421,7 +444,18 @@ impl<const D: usize, T: Number> System<D, D, T> for Equation<'_, D, T> {
             spare[a].par_rows(|row, u| u.iter_mut().zip(d.row(row)).for_each(|(u, d)| *u += *d));
         }
         operator.join(spare);
-        let left = operator.change_residual(spare, d, r);
+        let mut left = operator.change_residual(spare, d, r);
+        if let Some(load) = self.load {
+            let add = |row: crate::layout::Row<'_, D>, r: [&mut [T]; D]| {
+                let mut sum = 0.0;
+                for (a, r) in r.into_iter().enumerate() {
+                    r.iter_mut().zip(load[a].row(row)).for_each(|(r, load)| *r += *load);
+                    sum += r.iter().map(|r| r.to_f64() * r.to_f64()).sum::<f64>();
+                }
+                sum
+            };
+            left = rows::for_each_and_reduce(r.each_mut(), add, |a, b| a + b);
+        }
         (left, *self.size.get_or_insert(left))
     }
 

@@ -19,7 +19,7 @@ pub type Values = Vec<(usize, Curve)>;
 pub(super) struct Carried<const D: usize> {
     beginning: Beginning<D>,
     /// The books of the present step, in values times volume.
-    account: Account,
+    pub account: Account,
     /// How much there was when it was last measured.
     amount: f64,
 }
@@ -97,16 +97,21 @@ impl<const D: usize> Liquid<D> {
             // As many passes as it takes, each with the same part.
             let spread = self.flow.substances[k + 1].diffusion * dt / (SPREAD * h * h);
             let passes = spread.ceil();
+            let heated = self.heated(k);
             let Self { flow, particles, scatter, density: weight, appearing: mean, .. } = self;
             for _ in 0..passes as u64 {
                 particles.mean_to_cells(k, scatter, periodic, mean, weight)?;
                 mean.fill_halo();
-                particles.mix(k, (spread / passes) as Real, periodic, mean);
+                particles.mix(k, (spread / passes) as Real, periodic, mean, &heated);
             }
             particles.mean_to_cells(k, scatter, periodic, mean, weight)?;
             mean.fill_halo();
             weight.fill_halo();
             continue_beyond(mean, weight, &mut flow.substances[k + 1].field);
+        }
+        if self.heat.as_ref().is_some_and(|(heat, _)| heat.latent > 0.0) {
+            // What melts swallows heat, and what sets gives it back.
+            self.enter(|account| &mut account.emitted);
         }
         self.flow.timings.stop(Stage::Diffuse, timer);
         Ok(())

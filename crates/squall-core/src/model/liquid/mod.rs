@@ -16,7 +16,9 @@
 mod band;
 mod carried;
 mod contact;
+mod elastic;
 mod follow;
+mod heat;
 mod sources;
 mod tension;
 mod thick;
@@ -44,6 +46,8 @@ use crate::sim::{self, FieldInfo, Figure, StateVisitor, StepError};
 
 pub use crate::flow::Options;
 pub use carried::{Beginning, Values};
+pub use elastic::Elastic;
+pub use heat::{HEAT_CAPACITY, Heat, Heater};
 pub use sources::{Blob, Curve, Opening, Spout, Zone};
 use std::sync::Arc;
 pub use tension::DENSITY;
@@ -98,6 +102,8 @@ pub struct Liquid<const D: usize> {
     /// How its viscosity acts, which is that of the flow or follows a law: [`Liquid::set_viscosity_law`].
     pub viscous: Viscous,
     law: Option<Box<dyn Law<D>>>,
+    elastic: Option<Elastic>,
+    heat: Option<(Heat, Vec<Heater<D>>)>,
     /// The distance to the surface, in metres, negative inside.
     phi: Field<D>,
     state: Field<D, CellState>,
@@ -154,6 +160,8 @@ impl<const D: usize> Liquid<D> {
             surface_tension: 0.0,
             viscous: Viscous::Full,
             law: None,
+            elastic: None,
+            heat: None,
             phi: center(level_set::FAR * grid.spacing[0] as Real)?,
             state: Field::on(&layout, At::Center, grid.flat_ends(0.0))?,
             density: center(0.0)?,
@@ -212,13 +220,15 @@ impl<const D: usize> Liquid<D> {
         self.follow(cfl)?; //                       tiles go where it is
         self.mix(dt)?; //                           what particles carry mixes
         self.find_surface(t + dt)?; //                  phi from particles, or carried itself
+        self.exchange_heat(t + dt, dt); //          with the air and with objects
         self.gather_momentum()?; //                 u from particles, unless it was carried itself
         self.flow.push(t, dt); //                   u += dt f
         self.pull_surface(dt)?; //                  u -= dt grad p, lap p = 0, p = sigma kappa on the surface
         let done = self.project(cfl); //            div u = 0 inside, p = 0 on the surface; u goes on beyond it
         self.renew_pressure(dt); //                 p = p/2 + q/dt
-        let done = self.resist(dt, cfl, done)?; //  viscosity, if there is any, and div u = 0 again
+        let done = self.resist(dt, cfl, done)?; //  viscosity and elastic stresses, if there are any, and div u = 0 again
         let done = self.scatter_momentum(done); //  particles take from u
+        self.strain(dt); //                         E += dt D(u) on particles, if it is elastic
         self.exchange_deep(); //                    none in deep water, if they are kept near the surface only
         self.even_out(dt)?; //                      lap s = e where particles crowd or miss; they move by grad s as well
         let (energy, _) = self.energy_and_momentum();
@@ -653,6 +663,12 @@ impl<const D: usize> Model<D> for Liquid<D> {
     fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
         self.flow.visit_schemes(visit);
         self.flow.visit_parameters(visit);
+        if let Some(elastic) = &mut self.elastic {
+            let doc = "shear modulus, for a liquid of 1000 kg/m^3";
+            if let Some(v) = visit.number("elasticity", "Pa", doc, [0.0, 1e12], elastic.modulus) {
+                elastic.modulus = v;
+            }
+        }
         let doc = "surface tension, for a liquid of 1000 kg/m^3";
         if let Some(v) = visit.number("surface_tension", "N/m", doc, [0.0, 1e6], self.surface_tension) {
             self.surface_tension = v;
@@ -693,6 +709,10 @@ impl<const D: usize> Model<D> for Liquid<D> {
             Figure::new("particles_lost", self.lost as f64),
             Figure::new("particles_drained", self.drained as f64),
         ];
+        if self.elastic.is_some() {
+            all.push(Figure::new("elastic_energy", self.elastic_energy()));
+            all.push(Figure::new("largest_strain", self.strains().into_iter().fold(0.0, f32::max).into()));
+        }
         if let Some(band) = &self.band {
             all.push(Figure::new("particles_sunk", band.sunk as f64));
             all.push(Figure::new("particles_risen", band.rose as f64));
@@ -713,6 +733,9 @@ impl<const D: usize> Model<D> for Liquid<D> {
         };
         for (k, substance) in self.flow.substances[1..].iter().enumerate() {
             all.attributes.push((substance.name.clone(), self.particles.carried(k).collect()));
+        }
+        if self.elastic.is_some() {
+            all.attributes.push(("strain".to_owned(), self.strains()));
         }
         for (first, p) in self.particles.iter() {
             all.ids.push(u64::from(p.id));

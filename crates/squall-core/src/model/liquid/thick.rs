@@ -9,6 +9,7 @@
 //! The first projection makes of a fall onto a floor a flow along it, so that viscosity works on what is to be; without it a thick drop would
 //! stick where it lands. Faces that no stress reaches, but particles do, take the change of those beside them.
 
+use super::elastic::Strained;
 use super::{Liquid, like};
 use crate::Real;
 use crate::diffuse::Diffusion;
@@ -104,7 +105,9 @@ impl<const D: usize> Law<D> for Melting {
 pub(super) struct Thick<const D: usize> {
     stress: Option<Stress<D>>,
     by_component: Option<Diffusion<D>>,
-    walls: Walls<D>,
+    pub walls: Walls<D>,
+    /// What particles say of their strain, if the liquid is elastic.
+    pub strained: Option<Strained<D>>,
     /// With a law: the viscosity, how fast the liquid is sheared, and room for one more.
     varying: Option<[Field<D>; 3]>,
     change: VectorField<D>,
@@ -117,6 +120,7 @@ impl<const D: usize> Thick<D> {
             stress: None,
             by_component: None,
             walls: Walls::new(flow.layout(), &flow.grid)?,
+            strained: None,
             varying: None,
             change: like(&flow.velocity)?,
             reached: like(&flow.velocity)?,
@@ -130,7 +134,7 @@ const BEYOND: usize = 2;
 impl<const D: usize> Liquid<D> {
     /// Whether it is thick at all.
     pub fn is_viscous(&self) -> bool {
-        self.flow.viscosity > 0.0 || self.law.is_some()
+        self.flow.viscosity > 0.0 || self.law.is_some() || self.elastic.is_some()
     }
 
     /// Says how thick the liquid is by a law, instead of by one number.
@@ -151,9 +155,11 @@ impl<const D: usize> Liquid<D> {
             _ => Thick::new(&self.flow)?,
         };
         self.find_viscosity(&mut thick)?;
+        self.gather_strain(&mut thick)?;
         let report = match self.viscous {
-            Viscous::Full => self.resist_by_stress(dt, &mut thick)?,
-            Viscous::Component => self.resist_by_component(dt, &mut thick)?,
+            // Strains are stresses of all components.
+            Viscous::Component if self.elastic.is_none() => self.resist_by_component(dt, &mut thick)?,
+            _ => self.resist_by_stress(dt, &mut thick)?,
         };
         self.flow.viscous = self.flow.viscous.and(&report);
         self.thick = Some(thick);
@@ -164,16 +170,25 @@ impl<const D: usize> Liquid<D> {
 
     fn resist_by_stress(&mut self, dt: f64, thick: &mut Thick<D>) -> Result<SolveReport, StepError> {
         let level = self.surface_level();
-        let Thick { stress, walls, varying, change, reached, .. } = thick;
+        let strain = self.elastic.map_or(0.0, |_| self.mean_strain());
+        let Thick { stress, walls, strained, varying, change, reached, .. } = thick;
         let Flow { grid, velocity, obstacles, options, pressure, viscosity, cancel, .. } = &mut self.flow;
+        let [stiffness, elastic] = self.elastic.map_or([0.0; 2], |elastic| elastic.within(dt, strain));
+        if let (Some([nu, ..]), true) = (&mut *varying, elastic > 0.0) {
+            nu.par_rows(|_, nu| nu.iter_mut().filter(|nu| **nu > 0.0).for_each(|nu| *nu += elastic as Real));
+            nu.fill_halo();
+        }
         if stress.is_none() {
             *stress = Some(Stress::new(velocity[0].layout(), grid, options.isa)?);
         }
         let Some(stress) = stress else { unreachable!("it has just been made") };
         stress.set_cancel(cancel);
-        let viscosity = varying.as_ref().map_or(Thickness::Constant(*viscosity), |[nu, ..]| Thickness::Varying(nu));
+        let constant = Thickness::Constant(*viscosity + elastic);
+        let viscosity = varying.as_ref().map_or(constant, |[nu, ..]| Thickness::Varying(nu));
         let solids = obstacles.as_ref().map(|o| (&o.solids, walls));
-        let report = stress.find(velocity, dt, Matter { grid, surface: Some((&self.phi, level)), viscosity, solids });
+        let matter = Matter { grid, surface: Some((&self.phi, level)), viscosity, solids };
+        let strain = strained.as_ref().map(|strained| strained.stress(stiffness));
+        let report = stress.find(velocity, dt, matter, strain)?;
         stress.change(change, reached);
         self.extrapolation.from_told(change, reached, pressure, BEYOND);
         for (u, d) in velocity.iter_mut().zip(&*change) {

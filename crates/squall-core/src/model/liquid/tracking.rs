@@ -252,7 +252,7 @@ impl<const D: usize> Liquid<D> {
     }
 
     /// Kinetic energy and momentum over density.
-    pub(super) fn energy_and_momentum(&self) -> (f64, [f64; D]) {
+    pub fn energy_and_momentum(&self) -> (f64, [f64; D]) {
         if self.by_level_set.is_none() {
             let (energy, momentum) = self.particles.energy_and_momentum(self.particle_volume());
             let deep = self.deep_energy_and_momentum();

@@ -49,6 +49,7 @@ impl Resolver<'_> {
                 shape,
                 solid: *o.solid(),
                 friction: *o.friction(),
+                temperature: o.temperature.as_ref().map(|t| t.value.plain()),
                 color: o.color().0,
                 roughness: *o.roughness(),
                 visible: *o.visible(),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::scene::Pair;
+use crate::setup::Elastic;
 
 /// Liquids by name, as kinematic viscosity in m^2/s. What yields only under stress (a Bingham fluid) is as thick as `stress / shear`, but for
 /// a limit.
@@ -16,7 +17,87 @@ pub(crate) const LIQUIDS: [(&str, &str); 8] = [
     ("dough", "2 + 1 / max(shear, 0.05)"),
 ];
 
+/// Elastic liquids by name: shear modulus in Pa, strain from which on they yield, how fast (1/s), and in which time they relax (s).
+pub(crate) const ELASTIC: [(&str, Elastic); 5] = [
+    ("jelly", Elastic { modulus: 1500.0, yield_strain: NEVER, yield_rate: 0.0, relaxation: NEVER }),
+    ("slime", Elastic { modulus: 60.0, yield_strain: NEVER, yield_rate: 0.0, relaxation: 1.0 }),
+    ("putty", Elastic { modulus: 20_000.0, yield_strain: 0.05, yield_rate: 50.0, relaxation: NEVER }),
+    ("dough", Elastic { modulus: 2000.0, yield_strain: 0.3, yield_rate: 5.0, relaxation: 10.0 }),
+    ("toothpaste", Elastic { modulus: 1000.0, yield_strain: 0.15, yield_rate: 30.0, relaxation: NEVER }),
+];
+
+const NEVER: f64 = f64::INFINITY;
+
 impl Resolver<'_> {
+    /// A modulus or a name, and how it yields and relaxes.
+    pub(super) fn elastic(&mut self, file: &SceneFile) -> Option<Elastic> {
+        const KEY: &str = "liquid.elasticity";
+        let liquid = file.liquid.as_ref().filter(|_| self.model == Model::Liquid)?;
+        let Some(typed) = &liquid.elasticity else {
+            let spans = [&liquid.yield_strain, &liquid.yield_rate, &liquid.relaxation];
+            if let Some(span) = spans.iter().find_map(|key| key.as_ref().map(|key| key.span)) {
+                self.problems
+                    .error(span, "this liquid remembers no shape", "there is no `elasticity`")
+                    .help("add elasticity = \"jelly\", or leave this out");
+            }
+            return None;
+        };
+        let mut elastic = match &typed.value {
+            NumberOrText::Number(modulus) if *modulus >= 0.0 => {
+                Elastic { modulus: *modulus, yield_strain: NEVER, yield_rate: 50.0, relaxation: NEVER }
+            }
+            NumberOrText::Number(modulus) => {
+                self.problems
+                    .error(typed.span, format!("`{KEY}` is {modulus}"), "must not be negative")
+                    .help("jelly 1500, putty 20000 Pa");
+                return None;
+            }
+            NumberOrText::Text(text) => match ELASTIC.iter().find(|(name, _)| name == text) {
+                Some((_, elastic)) => *elastic,
+                None => {
+                    let names = ELASTIC.map(|(name, _)| format!("\"{name}\"")).join(", ");
+                    self.problems
+                        .error(typed.span, format!("`{KEY}` is \"{text}\""), "no such liquid is known")
+                        .help(format!("a shear modulus in Pa, or one of {names}"));
+                    return None;
+                }
+            },
+        };
+        let set = |value: &mut f64, key: &Option<Spanned<f64>>| key.iter().for_each(|key| *value = key.value);
+        set(&mut elastic.yield_strain, &liquid.yield_strain);
+        set(&mut elastic.yield_rate, &liquid.yield_rate);
+        set(&mut elastic.relaxation, &liquid.relaxation);
+        let grid = liquid.tracking.as_ref().is_some_and(|tracking| tracking.value != Tracking::Particles);
+        let flip = liquid.transfer.as_ref().is_some_and(|transfer| transfer.value != Transfer::Apic);
+        let band = liquid.narrow_band.as_ref().is_some_and(|band| band.value > 0);
+        if grid || flip || band {
+            self.problems
+                .error(typed.span, "only particles everywhere that know their surroundings remember shapes", "not here")
+                .help("use tracking = \"particles\" and transfer = \"apic\", and no narrow_band");
+        }
+        Some(elastic)
+    }
+
+    /// What is heated and cooled has a temperature, and one only.
+    fn heat(&mut self, file: &SceneFile) {
+        let liquid = file.liquid();
+        let melts = liquid.melting.as_ref().map(|m| m.value.substance().clone());
+        let cools = liquid.heat.as_ref().map(|heat| (heat.value.substance().clone(), heat.span));
+        let heated =
+            file.object.iter().flat_map(|list| &list.value).find_map(|o| o.temperature.as_ref()).map(|t| t.span);
+        let name = cools.as_ref().map(|(name, _)| name.clone()).or(melts.clone()).unwrap_or("temperature".to_owned());
+        let Some(span) = cools.as_ref().map(|(_, span)| *span).or(heated) else { return };
+        if !self.names.iter().skip(1).any(|known| *known == name) {
+            self.problems
+                .error(span, format!("the liquid carries no `{name}`"), "needed to be warm or cold")
+                .help(format!("add [substance.{name}] with its `initial` value and its `diffusion`"));
+        } else if melts.is_some_and(|melts| melts != name) {
+            self.problems
+                .error(span, format!("it melts by another temperature than `{name}`"), "one of both")
+                .help("let `liquid.melting.substance` and `liquid.heat.substance` be the same");
+        }
+    }
+
     /// A number, a name or an expression; and what melts must have a temperature.
     pub(super) fn viscosity(&mut self, file: &SceneFile) -> Formula {
         const KEY: &str = "liquid.viscosity";
@@ -45,6 +126,7 @@ impl Resolver<'_> {
                     .help(format!("add [substance.{name}] with its `initial` value, or name another by `substance`"));
             }
         }
+        self.heat(file);
         let Some(typed) = &liquid.viscosity else { return Formula::Number(0.0) };
         let named = match &typed.value {
             NumberOrText::Text(text) => LIQUIDS.iter().find(|(name, _)| name == text),
