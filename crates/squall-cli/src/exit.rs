@@ -112,7 +112,8 @@ impl From<RunError> for Failure {
             | RunError::NoSurface { .. }
             | RunError::OtherPhysics { .. } => Code::Usage,
             RunError::OverItself { .. } | RunError::NoFrames { .. } => Code::Usage,
-            RunError::Build(BuildError::Mesh { .. } | BuildError::Target(_)) | RunError::NoField { .. } => Code::Input,
+            RunError::Build(BuildError::Mesh { .. } | BuildError::Target(_) | BuildError::Edit { .. })
+            | RunError::NoField { .. } => Code::Input,
             RunError::Checkpoint(_) | RunError::Picture(_) => Code::Input,
             RunError::Mesh(MeshFileError::Io(e)) => io_code(e),
             RunError::Mesh(_) => Code::Input,

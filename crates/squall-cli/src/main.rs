@@ -8,12 +8,13 @@ mod progress;
 mod scene;
 
 use clap::{ArgAction, Parser, Subcommand};
-use commands::{bench, check, completions, flipbook, info, man, mesh, morph, new, render, run, scenes, schema};
+use commands::{bench, check, completions, flipbook, info, man, mesh, morph, new, render, run, scenes, schema, studio};
 
 const EXAMPLES: &str = "\
 Examples:
   squall run plume                       a scene of the gallery: frames and a movie in out/plume
   squall run plume --frames 300          extend it: resumes where it stopped
+  squall studio plume                    play with it: paint, change, bake what was played
   squall morph text:Hello logo.png       text made of smoke becomes a picture
   squall new storm --template 3d         a commented scene of your own, storm.toml
   squall check storm.toml                is it valid, and how much memory does it need?
@@ -45,6 +46,8 @@ struct Cli {
 enum Command {
     /// Run a scene: frames, a movie, logs
     Run(run::Args),
+    /// Play with a scene in a window
+    Studio(studio::Args),
     /// Morph smoke from shape to shape: pictures, text, meshes
     Morph(morph::Args),
     /// Render a finished run again, without simulating
@@ -86,6 +89,7 @@ fn main() -> std::process::ExitCode {
     output::start_logging(voice);
     let result = match command {
         Command::Run(args) => run::run(&args, voice),
+        Command::Studio(args) => studio::run(&args),
         Command::Morph(args) => morph::run(&args, voice),
         Command::Render(args) => render::run(&args, voice),
         Command::Mesh(args) => mesh::run(&args, voice),

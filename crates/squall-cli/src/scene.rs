@@ -158,16 +158,7 @@ impl Found {
         let (mut setup, mut warnings) = self.setup(changes)?;
         if let Some(factor) = scale {
             // Through the parser again, so that whatever depends on the cells is worked out anew.
-            let grid = &setup.grid;
-            let cells: Vec<u64> = grid.cells.iter().map(|&n| (n as f64 * factor).round().max(1.0) as u64).collect();
-            // Cubes stay cubes, though whole numbers of them may not fill the box exactly.
-            let old = |a: usize| grid.size[a] / grid.cells[a] as f64;
-            let cubes = (1..cells.len()).all(|a| (old(a) / old(0) - 1.0).abs() < 1e-6);
-            let h = grid.size[0] / cells[0] as f64;
-            let size: Vec<f64> = if cubes { cells.iter().map(|&n| h * n as f64).collect() } else { grid.size.clone() };
-            let mut changes = changes.to_vec();
-            changes.push(format!("grid.cells={cells:?}"));
-            changes.push(format!("grid.size={size:?}"));
+            let changes = [changes, &setup.scaled(factor)].concat();
             (setup, warnings) = self.setup(&changes)?;
         }
         if !voice.quiet {

@@ -273,6 +273,11 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         rows::for_each([self], |row, [out]| f(row, out));
     }
 
+    /// [`Field::par_rows`] by runs of rows, of which `f` gets the first: for what looks at each value by itself.
+    pub(crate) fn par_runs(&mut self, f: impl Fn(Row<'_, D>, &mut [T]) + Sync) {
+        rows::for_each_by_runs([self], |row, [out]| f(row, out));
+    }
+
     /// Exchanges the values, not what they mean, with another field of the same shape.
     pub fn swap_values(&mut self, other: &mut Self) {
         assert_eq!(self.layout, other.layout, "fields of one shape");

@@ -84,20 +84,20 @@ pub(crate) fn is_all(values: &[Real], value: Real) -> bool {
 
 /// The sum of all cells.
 pub fn sum<const D: usize>(a: &Field<D>) -> f64 {
-    let row_sum = |row: Row<'_, D>| {
-        let a = a.row(row);
+    let run_sum = |row: Row<'_, D>| {
+        let a = a.run(row);
         lanes_sum(a.len(), |i| a[i] as f64)
     };
-    rows::reduce(a.layout(), row_sum, |x, y| x + y)
+    rows::reduce_runs(a.layout(), run_sum, |x, y| x + y)
 }
 
 /// The sum over all cells of `a b`.
 pub fn dot<const D: usize>(a: &Field<D>, b: &Field<D>) -> f64 {
-    let row_dot = |row: Row<'_, D>| {
-        let (a, b) = (a.row(row), b.row(row));
+    let run_dot = |row: Row<'_, D>| {
+        let (a, b) = (a.run(row), b.run(row));
         lanes_sum(a.len(), |i| a[i] as f64 * b[i] as f64)
     };
-    rows::reduce(a.layout(), row_dot, |x, y| x + y)
+    rows::reduce_runs(a.layout(), run_dot, |x, y| x + y)
 }
 
 /// The sum of values, of their squares, and the bits of the largest without its sign: those are ordered like numbers, with
@@ -115,12 +115,12 @@ pub(crate) const PIECE: usize = 64;
 impl Sums {
     /// Of all cells.
     pub fn of<const D: usize>(isa: Isa, a: &Field<D>) -> Self {
-        let of_row = |row: Row<'_, D>| {
+        let of_run = |row: Row<'_, D>| {
             let mut sums = Sums::default();
-            isa.run(SumRow { values: a.row(row), sums: &mut sums });
+            isa.run(SumRow { values: a.run(row), sums: &mut sums });
             sums
         };
-        rows::reduce(a.layout(), of_row, Sums::add)
+        rows::reduce_runs(a.layout(), of_run, Sums::add)
     }
 
     /// Of all cells, with the last faces for the largest value.
@@ -185,8 +185,8 @@ impl Kernel for SumRow<'_> {
 /// The largest absolute value; NaN or infinite if any cell is.
 pub fn max_abs<const D: usize>(a: &Field<D>) -> Real {
     // The bits of non-negative floats are ordered like integers, with infinity and then NaN on top.
-    let row_max = |row: Row<'_, D>| a.row(row).iter().fold(0, |m, v| m.max(v.abs().to_bits()));
-    Real::from_bits(rows::reduce(a.layout(), row_max, u32::max))
+    let most = |row: Row<'_, D>| a.run(row).iter().fold(0, |m, v| m.max(v.abs().to_bits()));
+    Real::from_bits(rows::reduce_runs(a.layout(), most, u32::max))
 }
 
 /// [`max_abs`] with the values on the far ends of bounded axes, which are stored behind the cells: the last faces of a

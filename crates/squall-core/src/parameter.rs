@@ -41,6 +41,24 @@ pub struct Parameter {
     pub value: Value,
 }
 
+impl Parameter {
+    /// Whether it may have this value; why not.
+    pub fn check(&self, value: &Value) -> Result<(), ParameterError> {
+        let (name, range) = (self.name.clone(), self.range);
+        match value {
+            Value::Number(_) if !self.choices.is_empty() => {
+                Err(ParameterError::NotAChoice { name, choices: self.choices.clone() })
+            }
+            // NaN is in no range.
+            Value::Number(v) if *v >= range[0] && *v <= range[1] => Ok(()),
+            Value::Number(value) => Err(ParameterError::OutOfRange { name, value: *value, range }),
+            Value::Choice(_) if self.choices.is_empty() => Err(ParameterError::NotANumber { name }),
+            Value::Choice(word) if self.choices.contains(&word.as_str()) => Ok(()),
+            Value::Choice(_) => Err(ParameterError::NotAChoice { name, choices: self.choices.clone() }),
+        }
+    }
+}
+
 /// Why a parameter cannot be changed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -123,29 +141,22 @@ impl<'a> ParameterList<'a> {
         value: f64,
     ) -> Option<f64> {
         let name = self.unique(name);
-        let changed = self.wanted(&name).map(|wanted| match *wanted {
-            // NaN is in no range.
-            Value::Number(v) if v >= range[0] && v <= range[1] => Ok(v),
-            Value::Number(value) => Err(ParameterError::OutOfRange { name: name.clone(), value, range }),
-            Value::Choice(_) => Err(ParameterError::NotANumber { name: name.clone() }),
-        });
-        let changed = self.settle(changed);
-        let value = Value::Number(changed.unwrap_or(value));
-        self.list.push(Parameter { name, unit, doc, range, choices: Vec::new(), value });
-        changed
+        let parameter = Parameter { name, unit, doc, range, choices: Vec::new(), value: Value::Number(value) };
+        match self.show(parameter)? {
+            Value::Number(value) => Some(value),
+            Value::Choice(_) => None,
+        }
     }
 
     /// Shows one of several words, by its place; returns which it is to be, if it is to change.
     pub fn choice(&mut self, name: &str, doc: &'static str, choices: &[&'static str], value: usize) -> Option<usize> {
         let name = self.unique(name);
-        let changed = self.wanted(&name).map(|wanted| {
-            let place = choices.iter().position(|c| matches!(wanted, Value::Choice(w) if w == c));
-            place.ok_or_else(|| ParameterError::NotAChoice { name: name.clone(), choices: choices.to_vec() })
-        });
-        let changed = self.settle(changed);
-        let value = Value::from(choices[changed.unwrap_or(value)]);
-        self.list.push(Parameter { name, unit: "", doc, range: [0.0; 2], choices: choices.to_vec(), value });
-        changed
+        let value = Value::from(choices[value]);
+        let parameter = Parameter { name, unit: "", doc, range: [0.0; 2], choices: choices.to_vec(), value };
+        match self.show(parameter)? {
+            Value::Choice(word) => choices.iter().position(|c| *c == word),
+            Value::Number(_) => None,
+        }
     }
 
     /// Says that something cannot change, and why.
@@ -159,17 +170,16 @@ impl<'a> ParameterList<'a> {
         self.change.filter(|(wanted, _)| *wanted == name).map(|(_, value)| value)
     }
 
-    fn settle<T>(&mut self, changed: Option<Result<T, ParameterError>>) -> Option<T> {
-        match changed? {
-            Ok(value) => {
-                self.outcome = Some(Ok(()));
-                Some(value)
-            }
-            Err(e) => {
-                self.outcome = Some(Err(e));
-                None
-            }
-        }
+    /// Adds it to the list; returns what it is to be, if it is to change and may be that.
+    fn show(&mut self, mut parameter: Parameter) -> Option<Value> {
+        let wanted = self.wanted(&parameter.name).cloned();
+        let checked = wanted.map(|value| parameter.check(&value).map(|()| value));
+        self.outcome =
+            checked.as_ref().map(|checked| checked.as_ref().map(|_| ()).map_err(Clone::clone)).or(self.outcome.take());
+        let changed = checked.and_then(Result::ok);
+        parameter.value = changed.clone().unwrap_or(parameter.value);
+        self.list.push(parameter);
+        changed
     }
 
     fn unique(&self, name: &str) -> String {

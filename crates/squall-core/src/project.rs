@@ -20,7 +20,7 @@ use crate::halo::{Closed, subtract_gradient_around};
 use crate::layout::Row;
 use crate::level_set::sharpen_gradient;
 use crate::ops::{self, PIECE, Sums, divergence};
-use crate::poisson::{CellState, PoissonSolver};
+use crate::poisson::{AroundTiles, CellState, PoissonSolver};
 use crate::report::SolveReport;
 use crate::rows;
 use crate::sample::{Isa, Kernel};
@@ -107,6 +107,8 @@ pub struct FreeSurface<'a, const D: usize> {
 pub(crate) trait Outside<const D: usize> {
     /// Brings what is held in the outermost cells into the right side. `spare` may be any field.
     fn hold(&mut self, solids: Option<&Solids<D>>, rhs: &mut Field<D>, spare: &mut Field<D>);
+    /// Finds the potential where nothing is in the way, in the box around the tiles. `spare` may be any field.
+    fn solve_around(&mut self, space: &mut AroundTiles<D>, rhs: &Field<D>, q: &mut Field<D>, spare: &mut Field<D>);
     /// Puts what was held into the potential. `spare` holds what [`hold`](Self::hold) left there.
     fn finish(&mut self, solids: Option<&Solids<D>>, q: &mut Field<D>, spare: &mut Field<D>);
     /// Says what velocities behind the outermost cells are.
@@ -154,9 +156,7 @@ impl<'a, const D: usize> Projection<'a, D> {
             faces[a].set_face_means(&u[a], a);
         }
         let done = self.faces(faces, q, spare);
-        for a in 0..D {
-            subtract_centered_gradient(&mut u[a], q, a, spacing[a]);
-        }
+        subtract_centered_gradients(u, q, spacing);
         done
     }
 
@@ -197,6 +197,9 @@ impl<'a, const D: usize> Projection<'a, D> {
         let isa = self.isa;
         let outflow = |u: &VectorField<D>, outside: &Option<&mut dyn Outside<D>>, out: &mut Field<D>| {
             match around {
+                None if swelling.is_none() && outside.is_none() && surface.is_none() => {
+                    return divergence_and_sums(isa, u, grid.spacing, out);
+                }
                 None => divergence(u, grid.spacing, out),
                 Some(solids) => divergence_around(u, solids, grid.spacing, out),
             }
@@ -218,23 +221,26 @@ impl<'a, const D: usize> Projection<'a, D> {
             }
             (Speeds::of(isa, u), outflow(u, outside, spare))
         };
-        let before = outflow(u, outside, rhs);
-        let mut tolerance = self.tolerance;
-        if let Some(outside) = outside {
-            let wanted = tolerance * before.squares.sqrt();
+        // A direct solver works in place.
+        let before = outflow(u, outside, if solver.direct().is_some() { &mut *q } else { &mut *rhs });
+        // What a direct solve leaves is found below, with what is left of the outflow.
+        let (mut solve, dropped) = if let Some(direct) = solver.direct() {
+            (SolveReport::NONE, Some(direct.solve_in_place(q)))
+        } else if let (Some(outside), Some(space)) = (outside.as_mut(), solver.around_tiles()) {
+            outside.solve_around(space, rhs, q, more);
+            (SolveReport::NONE, Some(0.0))
+        } else if let Some(outside) = outside {
+            let wanted = self.tolerance * before.squares.sqrt();
             outside.hold(around, rhs, more);
             // What is held adds to the right side, but must not add to what is left of it.
             let size = ops::dot(rhs, rhs).sqrt();
-            tolerance = if size > 0.0 { (wanted / size).clamp(tolerance.min(FINEST), tolerance) } else { tolerance };
-        }
-        // What a direct solve leaves is found below, with what is left of the outflow.
-        let (mut solve, dropped) = match solver.direct() {
-            Some(direct) => (SolveReport::NONE, Some(direct.solve_into(rhs, q))),
-            None => (solver.solve(rhs, q, tolerance), None),
-        };
-        if let Some(outside) = outside {
+            let tolerance = if size > 0.0 { wanted / size } else { 1.0 };
+            let solve = solver.solve(rhs, q, tolerance.clamp(self.tolerance.min(FINEST), self.tolerance));
             outside.finish(around, q, more);
-        }
+            (solve, None)
+        } else {
+            (solver.solve(rhs, q, self.tolerance), None)
+        };
         take_gradient(grid, u, q, around, surface);
         if let Some(outside) = outside {
             outside.calm(u);
@@ -252,8 +258,8 @@ impl<'a, const D: usize> Projection<'a, D> {
         if let Some(direct) = solver.direct()
             && relative(left.most(), speeds.most()) > *refine_above
         {
-            outflow(u, outside, rhs);
-            direct.solve_into(rhs, more);
+            outflow(u, outside, more);
+            direct.solve_in_place(more);
             solve.iterations += 1;
             take_gradient(grid, u, more, around, surface);
             let more = &*more;
@@ -314,7 +320,7 @@ impl<const D: usize> Speeds<D> {
             let mut pad = Pad::default();
             let (here, next): ([_; D], _) = (ops::each(|a| u[a].row(row)), ops::above(u, row, &mut pad));
             let mut sums = (Sums::default(), [Sums::default(); D]);
-            isa.run(MeasureRow { here, next, inv_h, sums: &mut sums });
+            isa.run(MeasureRow { here, next, inv_h, out: None, sums: &mut sums });
             sums
         };
         let add = |a: Both<D>, b: Both<D>| (a.0.add(b.0), ops::each(|c| a.1[c].add(b.1[c])));
@@ -335,24 +341,43 @@ struct MeasureRow<'a, const D: usize> {
     here: [&'a [Real]; D],
     next: [&'a [Real]; D],
     inv_h: [Real; D],
+    /// Where the divergence goes; if nowhere, velocities are measured, too.
+    out: Option<&'a mut [Real]>,
     sums: &'a mut Both<D>,
+}
+
+/// `div u` with its sums, in one pass.
+fn divergence_and_sums<const D: usize>(isa: Isa, u: &VectorField<D>, spacing: [f64; D], div: &mut Field<D>) -> Sums {
+    let inv_h = spacing.map(|h| (1.0 / h) as Real);
+    let of_row = |row: Row<'_, D>, [out]: [&mut [Real]; 1]| {
+        let mut pad = Pad::default();
+        let (here, next): ([_; D], _) = (ops::each(|a| u[a].row(row)), ops::above(u, row, &mut pad));
+        let mut sums = (Sums::default(), [Sums::default(); D]);
+        isa.run(MeasureRow { here, next, inv_h, out: Some(out), sums: &mut sums });
+        sums.0
+    };
+    rows::for_each_and_reduce([div], of_row, Sums::add)
 }
 
 impl<const D: usize> Kernel for MeasureRow<'_, D> {
     #[inline(always)]
     fn run(self) {
-        let MeasureRow { here, next, inv_h, sums } = self;
+        let MeasureRow { here, next, inv_h, out: mut keep, sums } = self;
         let n = here[0].len();
-        let mut out = [0.0; PIECE];
+        let mut spare = [0.0; PIECE];
         for begin in (0..n).step_by(PIECE) {
-            let out = &mut out[..(n - begin).min(PIECE)];
+            let len = (n - begin).min(PIECE);
+            let measure = keep.is_none();
+            let out = keep.as_mut().map_or(&mut spare[..len], |keep| &mut keep[begin..][..len]);
             out.fill(0.0);
             for a in 0..D {
                 let (here, next) = (&here[a][begin..][..out.len()], &next[a][begin..][..out.len()]);
                 for x in 0..out.len() {
                     out[x] += (next[x] - here[x]) * inv_h[a];
                 }
-                sums.1[a].note(here);
+                if measure {
+                    sums.1[a].note(here);
+                }
             }
             sums.0.note(out);
         }
@@ -379,15 +404,17 @@ fn take_gradient<const D: usize>(
     u.iter_mut().for_each(|u| u.fill_halo());
 }
 
-/// `u -= (q(i + e_a) - q(i - e_a)) / 2h`. Needs the ghosts of `q`.
-pub fn subtract_centered_gradient<const D: usize>(u: &mut Field<D>, q: &Field<D>, a: usize, h: f64) {
-    let half_inv_h = (0.5 / h) as Real;
-    u.par_rows_and_ghosts(|row, u| {
-        let mut pads = [Pad::default(); 2];
-        let [pad, other] = &mut pads;
-        let (up, down) = (q.up(row, a, pad), q.down(row, a, other));
-        for x in 0..u.len() {
-            u[x] -= half_inv_h * (up[x] - down[x]);
+/// `u_a -= (q(i + e_a) - q(i - e_a)) / 2 h_a` at the centres. Needs the ghosts of `q`.
+pub fn subtract_centered_gradients<const D: usize>(u: &mut VectorField<D>, q: &Field<D>, spacing: [f64; D]) {
+    let half_inv_h = spacing.map(|h| (0.5 / h) as Real);
+    rows::for_each_with_ghosts(u.each_mut(), |row, u| {
+        for (a, u) in u.into_iter().enumerate() {
+            let mut pads = [Pad::default(); 2];
+            let [pad, other] = &mut pads;
+            let (up, down) = (q.up(row, a, pad), q.down(row, a, other));
+            for x in 0..u.len() {
+                u[x] -= half_inv_h[a] * (up[x] - down[x]);
+            }
         }
     });
 }

@@ -84,6 +84,20 @@ pub fn for_each<const D: usize, const K: usize, T: Copy + Default + Send + Sync>
     });
 }
 
+/// [`for_each`] by runs of rows: `f` gets the first row of a run and the values of all its rows.
+pub(crate) fn for_each_by_runs<const D: usize, const K: usize, T: Copy + Default + Send + Sync>(
+    fields: [&mut Field<D, T>; K],
+    f: impl Fn(Row<'_, D>, [&mut [T]; K]) + Sync,
+) {
+    let layout = fields[0].layout().clone();
+    assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
+    let first = layout.first();
+    let slices = values(fields, first);
+    split(&layout, Piece::run(&layout), 0, layout.rows(), slices, &|| (), &|_, row, at, slices| {
+        f(row, each(slices, at))
+    });
+}
+
 /// Calls `f` with every x-row of one field, ghosts along x included, in parallel.
 pub fn for_each_padded<const D: usize, T: Copy + Default + Send + Sync>(
     field: &mut Field<D, T>,
@@ -136,8 +150,7 @@ pub(crate) fn for_each_run<const D: usize, W>(
     assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
     let first = layout.first();
     let slices = values_of(&mut fields.iter_mut().map(|f| &mut **f), first);
-    let piece = Piece { rows: layout.run() / layout.cells()[0], len: layout.run() };
-    split(&layout, piece, 0, layout.rows(), slices, &workspace, &|w, row, at, slices| {
+    split(&layout, Piece::run(&layout), 0, layout.rows(), slices, &workspace, &|w, row, at, slices| {
         f(w, row, &mut pieces(slices, count, at))
     });
 }
@@ -218,6 +231,10 @@ struct Piece {
 impl Piece {
     fn row<const D: usize>(layout: &Layout<D>) -> Self {
         Piece { rows: 1, len: layout.cells()[0] }
+    }
+
+    fn run<const D: usize>(layout: &Layout<D>) -> Self {
+        Piece { rows: layout.run() / layout.cells()[0], len: layout.run() }
     }
 }
 
@@ -313,11 +330,21 @@ pub fn reduce<const D: usize, A: Send>(
     f: impl Fn(Row<'_, D>) -> A + Sync,
     combine: impl Fn(A, A) -> A + Sync,
 ) -> A {
-    fold(layout, 0, layout.rows(), &f, &combine)
+    fold(layout, 1, 0, layout.rows(), &f, &combine)
+}
+
+/// [`reduce`] by runs of rows, of which `f` gets the first: for values that are looked at by themselves.
+pub(crate) fn reduce_runs<const D: usize, A: Send>(
+    layout: &Layout<D>,
+    f: impl Fn(Row<'_, D>) -> A + Sync,
+    combine: impl Fn(A, A) -> A + Sync,
+) -> A {
+    fold(layout, layout.run() / layout.cells()[0], 0, layout.rows(), &f, &combine)
 }
 
 fn fold<const D: usize, A: Send>(
     layout: &Layout<D>,
+    step: usize,
     begin: usize,
     end: usize,
     f: &(impl Fn(Row<'_, D>) -> A + Sync),
@@ -325,10 +352,12 @@ fn fold<const D: usize, A: Send>(
 ) -> A {
     if end - begin <= grain_rows(layout.cells()[0]) {
         let first = f(layout.row(begin));
-        return (begin + 1..end).fold(first, |sum, r| combine(sum, f(layout.row(r))));
+        return (begin + step..end).step_by(step).fold(first, |sum, r| combine(sum, f(layout.row(r))));
     }
+    // Whole tiles, or rows of a box: no run is cut.
     let middle = middle(layout, begin, end);
-    let (lo, hi) = threads::join(|| fold(layout, begin, middle, f, combine), || fold(layout, middle, end, f, combine));
+    let part = |begin: usize, end: usize| fold(layout, step, begin, end, f, combine);
+    let (lo, hi) = threads::join(|| part(begin, middle), || part(middle, end));
     combine(lo, hi)
 }
 

@@ -91,6 +91,11 @@ impl StateCopy {
         !failed
     }
 
+    /// What it takes of memory, in bytes.
+    pub fn bytes(&self) -> usize {
+        8 * self.numbers.len() + 4 * self.arrays.iter().map(Vec::len).sum::<usize>()
+    }
+
     /// Puts back what was kept, in the same order.
     pub fn restore(&self, visit: impl FnOnce(&mut dyn StateVisitor)) {
         visit(&mut Restorer { numbers: self.numbers.iter(), arrays: self.arrays.iter() });

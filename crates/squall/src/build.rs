@@ -12,7 +12,8 @@ pub mod trial;
 
 use squall_core::advect::Advection;
 use squall_core::diffuse::DiffusionScheme;
-use squall_core::force::{Buoyancy, During, Flicker, Force, Noise, NoiseField, Substance, Supply};
+use squall_core::flow::Flow;
+use squall_core::force::{Brush, Buoyancy, During, Flicker, Force, Noise, NoiseField, Substance, Supply};
 use squall_core::force::{Stir, Stroke, Swirl, Uniform, Wind};
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
 use squall_core::poisson::{Problem, Spectral, plan};
@@ -41,6 +42,14 @@ pub enum BuildError {
         /// What is wrong.
         reason: String,
     },
+    /// A parameter cannot be changed as an edit of the scene says.
+    #[error("the edit after frame {frame}: {error}")]
+    Edit {
+        /// After which frame.
+        frame: u64,
+        /// What is wrong.
+        error: squall_core::ParameterError,
+    },
     /// Smoke cannot be driven to a target.
     #[error(transparent)]
     Target(#[from] squall_core::model::target::TargetError),
@@ -61,15 +70,15 @@ pub struct Estimate {
 
 /// Builds the simulation that a setup describes. Where it is to become a loop, [`Driver`](crate::Driver) makes one of it.
 pub fn build(setup: &Setup) -> Result<Box<dyn Simulation>, BuildError> {
-    Ok(match model(setup)? {
+    Ok(match model(setup, &Brush::default())? {
         Built::Replay(sim) => sim,
         Built::Once(sim) => sim,
     })
 }
 
-/// The film of a setup: its simulation, or the loop that it becomes.
-pub(crate) fn film(setup: &Setup) -> Result<Film, BuildError> {
-    Ok(match (model(setup)?, loop_options(setup)) {
+/// The film of a setup: its simulation, or the loop that it becomes. What the brush is told is painted into it.
+pub(crate) fn film(setup: &Setup, brush: &Brush) -> Result<Film, BuildError> {
+    Ok(match (model(setup, brush)?, loop_options(setup)) {
         (Built::Replay(sim), Some(options)) => Film::Loop(Box::new(Looped::new(sim, options))),
         (Built::Replay(sim), None) => Film::Once(sim),
         (Built::Once(sim), _) => Film::Once(sim),
@@ -82,17 +91,23 @@ enum Built {
     Once(Box<dyn Simulation>),
 }
 
-fn model(setup: &Setup) -> Result<Built, BuildError> {
+fn model(setup: &Setup, brush: &Brush) -> Result<Built, BuildError> {
     Ok(Built::Replay(match (setup.model, setup.dimensions()) {
-        (setup::Model::Liquid, 2) => return Ok(Built::Once(liquid::liquid::<2>(setup)?.boxed()?)),
-        (setup::Model::Liquid, _) => return Ok(Built::Once(liquid::liquid::<3>(setup)?.boxed()?)),
-        (setup::Model::StableFluids, 2) => stable_fluids::<2>(setup)?.boxed()?,
-        (setup::Model::StableFluids, _) => stable_fluids::<3>(setup)?.boxed()?,
-        (setup::Model::Smoke, 2) => smoke::smoke::<2>(setup)?.boxed()?,
-        (setup::Model::Smoke, _) => smoke::smoke::<3>(setup)?.boxed()?,
-        (setup::Model::TargetSmoke, 2) => target::target_smoke::<2>(setup)?.boxed()?,
-        (setup::Model::TargetSmoke, _) => target::target_smoke::<3>(setup)?.boxed()?,
+        (setup::Model::Liquid, 2) => return Ok(Built::Once(liquid::liquid::<2>(setup, brush)?.boxed()?)),
+        (setup::Model::Liquid, _) => return Ok(Built::Once(liquid::liquid::<3>(setup, brush)?.boxed()?)),
+        (setup::Model::StableFluids, 2) => stable_fluids::<2>(setup, brush)?.boxed()?,
+        (setup::Model::StableFluids, _) => stable_fluids::<3>(setup, brush)?.boxed()?,
+        (setup::Model::Smoke, 2) => smoke::smoke::<2>(setup, brush)?.boxed()?,
+        (setup::Model::Smoke, _) => smoke::smoke::<3>(setup, brush)?.boxed()?,
+        (setup::Model::TargetSmoke, 2) => target::target_smoke::<2>(setup, brush)?.boxed()?,
+        (setup::Model::TargetSmoke, _) => target::target_smoke::<3>(setup, brush)?.boxed()?,
     }))
+}
+
+/// The last of all sources and forces: what is painted.
+fn paint<const D: usize>(flow: &mut Flow<D>, brush: &Brush) {
+    flow.forces.push(Box::new(brush.clone()));
+    flow.sources.push(Box::new(brush.clone()));
 }
 
 fn loop_options(setup: &Setup) -> Option<looped::Options> {
@@ -220,7 +235,7 @@ fn prescribes<const D: usize>(ends: [Ends; D]) -> bool {
     ends.iter().any(|e| matches!(*e, Ends::Bounded { lo, hi } if holds(lo) || holds(hi)))
 }
 
-fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, BuildError> {
+fn stable_fluids<const D: usize>(setup: &Setup, brush: &Brush) -> Result<StableFluids<D>, BuildError> {
     let grid = grid::<D>(&setup.grid);
     let noises = Noises::shared(setup, &grid);
     let mut sim = StableFluids::new(grid, options(setup))?;
@@ -258,6 +273,7 @@ fn stable_fluids<const D: usize>(setup: &Setup) -> Result<StableFluids<D>, Build
             sim.flow.sources.push(Box::new(ExpressionSource::new(setup, i, rate, &noises)));
         }
     }
+    paint(&mut sim.flow, brush);
     for (a, formula) in setup.fluid.velocity.iter().enumerate() {
         sim.set_velocity_component(a, |field| fill(field, &grid, formula, &noises));
     }

@@ -24,6 +24,7 @@
 use std::fmt;
 
 use squall_core::clock::{Stopwatch, next_dt};
+use squall_core::force::Brush;
 use squall_core::ledger::{Finding, Watch};
 use squall_core::visit::{StateCopy, visit_list};
 use squall_core::{Parameter, ParameterError, Simulation, StateVisitor, StepError, StepReport, Value};
@@ -31,7 +32,7 @@ use squall_core::{Parameter, ParameterError, Simulation, StateVisitor, StepError
 use crate::build::{BuildError, film};
 use crate::looped::{Looped, Preparation, Seam};
 use crate::run::CancelToken;
-use crate::setup::{Curve, Setup};
+use crate::setup::{Change, Curve, Edit, Setup};
 
 /// Steps that take fewer seconds are not worth to be cancelled.
 const PATIENCE: f64 = 0.5;
@@ -61,6 +62,11 @@ pub struct Driver {
     animated: Vec<(String, Curve)>,
     /// What was changed while running, in order, the last change of each parameter.
     changes: Vec<(String, Value)>,
+    /// What is done while it plays, and what of that is painted now.
+    edits: Vec<Edit>,
+    brush: Brush,
+    /// The frame whose edits have been made; `None` after a state was restored.
+    edited: Option<u64>,
     /// The state before a long step, so that the step can be cancelled; and whether such copies are made.
     copy: StateCopy,
     copies: bool,
@@ -177,6 +183,9 @@ pub enum DriveError {
     /// The accounts of a step show something, and that was to be an error.
     #[error("{0}")]
     NotAccountedFor(Trouble),
+    /// A parameter could not be changed as an edit says.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// The fluid is too fast for the frame rate.
     #[error("frame {frame} takes more than {limit} steps: fluid crosses {cells_per_second:.2e} cells per second")]
     TooManySteps {
@@ -213,9 +222,27 @@ impl DriveError {
                 "this is a fault of the method, not of the scene: please report it; smaller steps (solver.cfl) may help, and \
                  without --strict this is only a warning"
             }
+            DriveError::Parameter(_) => "look at the [[edit]]s of the scene",
             DriveError::TooManySteps { .. } => "raise solver.cfl, raise time.fps, or make forces and velocities weaker",
         }
     }
+}
+
+/// Why something cannot be done while a scene plays.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// The frame after which it was to be done is past.
+    #[error("nothing can be done after frame {frame} any more: frame {now} is finished")]
+    TooLate {
+        /// After which frame it was to be done.
+        frame: u64,
+        /// The frame that was finished last.
+        now: u64,
+    },
+    /// A parameter cannot be changed so.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
 }
 
 /// What a driver leads from frame to frame.
@@ -302,8 +329,9 @@ impl Driver {
     /// Builds the simulation that a setup describes.
     pub fn new(setup: &Setup) -> Result<Self, BuildError> {
         let share = 1.0 / (setup.time.fps * f64::from(setup.solver.steps_per_frame));
-        Ok(Driver {
-            film: film(setup)?,
+        let brush = Brush::default();
+        let mut driver = Driver {
+            film: film(setup, &brush)?,
             fps: setup.time.fps,
             cfl: setup.solver.cfl,
             longest: setup.solver.max_dt.map_or(share, |max| max.min(share)),
@@ -315,10 +343,17 @@ impl Driver {
             told: vec![[false; 2]; setup.substances.len()],
             animated: animated(setup),
             changes: Vec::new(),
+            edits: Vec::new(),
+            brush,
+            edited: None,
             copy: StateCopy::default(),
             copies: true,
             seconds: 0.0,
-        })
+        };
+        for edit in &setup.edits {
+            driver.add(edit.clone()).map_err(|error| BuildError::Edit { frame: edit.frame, error })?;
+        }
+        Ok(driver)
     }
 
     /// The simulation as it is. In a loop its time is that of the scene, which objects and sources are at, and not
@@ -341,8 +376,78 @@ impl Driver {
     pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), ParameterError> {
         let value = value.into();
         self.film.set_parameter(name, value.clone())?;
-        self.changes.retain(|(known, _)| known != name);
-        self.changes.push((name.to_owned(), value));
+        match self.changes.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value,
+            None => self.changes.push((name.to_owned(), value)),
+        }
+        Ok(())
+    }
+
+    /// What is done while it plays, in the order in which it was added.
+    pub fn edits(&self) -> &[Edit] {
+        &self.edits
+    }
+
+    /// Does something after the frame that is finished now, or a later one: [`Edit::frame`]. A run of the same scene with the same edits
+    /// comes to the same bits.
+    pub fn edit(&mut self, edit: Edit) -> Result<(), EditError> {
+        if edit.frame < self.frame || edit.frame == self.frame && self.since > 0 {
+            return Err(EditError::TooLate { frame: edit.frame, now: self.frame });
+        }
+        // Of a parameter that is changed again and again after the same frame, only the last value ever acts.
+        if let (Some(last), Change::Parameter { name, .. }) = (self.edits.last(), &edit.change)
+            && last.frame == edit.frame
+            && matches!(&last.change, Change::Parameter { name: known, .. } if known == name)
+        {
+            self.edits.pop();
+        }
+        Ok(self.add(edit)?)
+    }
+
+    fn add(&mut self, edit: Edit) -> Result<(), ParameterError> {
+        if let Change::Parameter { name, value } = &edit.change {
+            match self.parameters().iter().find(|known| known.name == *name) {
+                Some(known) => known.check(value)?,
+                // Says why not, and changes nothing.
+                None => self.film.set_parameter(name, value.clone())?,
+            }
+        }
+        self.edits.push(edit);
+        self.edited = None;
+        Ok(())
+    }
+
+    /// Moves the brush of the last edit on: to this point in the frame that comes next. `false`: that is no stroke, or none that goes on there.
+    pub fn stroke_to(&mut self, point: &[f64], pressure: f64) -> bool {
+        let Some(Edit { frame, change: Change::Stroke(stroke) }) = self.edits.last_mut() else { return false };
+        if *frame + stroke.points.len() as u64 != self.frame || self.since > 0 {
+            return false;
+        }
+        stroke.points.push(point.to_vec());
+        stroke.pressure.push(pressure);
+        self.edited = None;
+        true
+    }
+
+    /// Makes the edits that belong to the frame that was finished last.
+    fn make_edits(&mut self) -> Result<(), DriveError> {
+        if self.edited == Some(self.frame) {
+            return Ok(());
+        }
+        let mut dabs = Vec::new();
+        for i in 0..self.edits.len() {
+            let Edit { frame, change } = &self.edits[i];
+            match (self.frame.checked_sub(*frame), change) {
+                (Some(since), Change::Stroke(stroke)) => dabs.extend(stroke.dab(since, self.fps, &self.substances)),
+                (Some(0), Change::Parameter { name, value }) => {
+                    let (name, value) = (name.clone(), value.clone());
+                    self.set(&name, value)?;
+                }
+                _ => {}
+            }
+        }
+        self.brush.set(dabs);
+        self.edited = Some(self.frame);
         Ok(())
     }
 
@@ -407,6 +512,7 @@ impl Driver {
             }
             return Ok(step);
         }
+        self.make_edits()?;
         let end = frame as f64 / self.fps;
         let remaining = end - self.film.time();
         self.count(frame, remaining)?;
@@ -561,6 +667,7 @@ impl Driver {
 
     /// Shows the visitor everything that the rest of the run depends on, always in the same order.
     pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
+        self.edited = None;
         visitor.integer("driver.frame", &mut self.frame);
         visitor.integer("driver.steps", &mut self.steps);
         for told in self.told.iter_mut().flatten() {

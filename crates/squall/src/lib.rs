@@ -34,7 +34,7 @@ pub mod texture;
 
 pub use assets::Assets;
 pub use diagnostic::{Problem, SceneError};
-pub use driver::{DriveError, Driver, Step, Trouble};
+pub use driver::{DriveError, Driver, EditError, Step, Trouble};
 pub use looped::{Preparation, Seam};
 pub use run::{CancelToken, Event, Observer, RunError, RunOptions, Summary, run};
 pub use scene::Scene;

@@ -13,3 +13,4 @@ pub mod render;
 pub mod run;
 pub mod scenes;
 pub mod schema;
+pub mod studio;

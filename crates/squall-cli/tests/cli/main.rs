@@ -9,3 +9,4 @@ mod messages;
 mod morph;
 mod render;
 mod runs;
+mod studio;

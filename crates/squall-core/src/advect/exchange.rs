@@ -20,7 +20,7 @@ use super::pool::{Lent, Pool};
 use crate::Real;
 use crate::field::Field;
 use crate::grid::{At, End, Ends};
-use crate::layout::{HALO, Row, SLACK};
+use crate::layout::{HALO, Row, SLACK, TILE_RUN, tile_width};
 use crate::rows;
 use crate::sample::{CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Rules, Windows, chunks};
 
@@ -30,7 +30,7 @@ const REACH: usize = HALO;
 /// The weight of the outermost cells; those closer by have weight 1.
 const FAR: Real = 0.02;
 
-/// Which rows of a box, or tiles, hold something that was cut off: most do not, and need no work.
+/// Which rows of a box, or runs of tiles, hold something that was cut off: most do not, and need no work.
 #[derive(Debug, Default)]
 pub(super) struct Clipped {
     marks: Vec<AtomicBool>,
@@ -43,8 +43,7 @@ impl Clipped {
     /// Forgets all marks.
     pub fn reset<const D: usize>(&mut self, field: &Field<D>) {
         let layout = field.layout();
-        let count = layout.as_tiles().map_or(layout.rows(), |t| t.coords().len());
-        self.marks.resize_with(count, AtomicBool::default);
+        self.marks.resize_with(layout.cell_count() / layout.run(), AtomicBool::default);
         self.marks.iter_mut().for_each(|m| *m.get_mut() = false);
         (self.rows, self.periodic) = ([1; 2], [false; 2]);
         for a in 1..D {
@@ -67,17 +66,31 @@ impl Clipped {
     }
 
     fn number<const D: usize>(&self, row: Row<'_, D>) -> usize {
-        row.tile().unwrap_or_else(|| (1..D).rev().fold(0, |n, a| n * self.rows[a - 1] + row.index[a]) as usize)
+        let Some(tile) = row.tile() else {
+            return (1..D).rev().fold(0, |n, a| n * self.rows[a - 1] + row.index[a]) as usize;
+        };
+        let width = tile_width::<D>();
+        let local = (1..D).rev().fold(0, |n, a| n * width + (row.index[a] & (width as isize - 1)) as usize);
+        (tile * width.pow(D as u32 - 1) + local) * width / TILE_RUN
     }
 
     /// Whether anything may reach this row.
     fn near<const D: usize>(&self, row: Row<'_, D>) -> bool {
-        if let Some(around) = row.around() {
-            return around
-                .iter()
-                .any(|&slot| slot != 0 && self.marks.get(slot as usize - 1).is_some_and(|m| m.load(Relaxed)));
-        }
         let reach = REACH as isize;
+        if row.on_tiles() {
+            // A run is some rows that follow each other along y: those beside it along x and y, in the planes within reach.
+            let (width, rows) = (tile_width::<D>() as isize, (TILE_RUN / tile_width::<D>()) as isize);
+            let planes = if D == 3 { 2 * reach + 1 } else { 1 };
+            return (0..9 * planes).any(|n| {
+                let mut by = [(n % 3 - 1) * width; D];
+                by[1] = (n / 3 % 3 - 1) * rows;
+                if D == 3 {
+                    by[2] = n / 9 - reach;
+                }
+                let to = row.moved(by);
+                to.tile().is_some() && self.here(to)
+            });
+        }
         let side = 2 * REACH + 1;
         (0..side.pow(D as u32 - 1)).any(|n| {
             let mut number = 0;

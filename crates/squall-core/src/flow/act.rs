@@ -69,7 +69,7 @@ impl<const D: usize> Flow<D> {
     /// Substances and fluid appear, and momentum comes in with them.
     pub fn emit(&mut self, time: f64, dt: f64) {
         let timer = self.timings.start();
-        if self.sources.is_empty() {
+        if !self.sources.iter().any(|s| s.acts()) {
             return;
         }
         self.books.momentum_before(&self.velocity);
@@ -95,7 +95,7 @@ impl<const D: usize> Flow<D> {
     /// [`Flow::emit`] for a model whose velocities live at cell centres.
     pub fn emit_centered(&mut self, u: &mut VectorField<D>, time: f64, dt: f64) {
         let timer = self.timings.start();
-        if self.sources.is_empty() {
+        if !self.sources.iter().any(|s| s.acts()) {
             return;
         }
         self.books.momentum_before(u);
@@ -137,7 +137,7 @@ impl<const D: usize> Flow<D> {
                     DiffusionScheme::Exact => libm::exp(-dt * s.dissipation),
                 } as Real;
                 let ambient = s.ambient;
-                s.field.par_rows(|_, a| a.iter_mut().for_each(|a| *a = ambient + keep * (*a - ambient)));
+                s.field.par_runs(|_, a| a.iter_mut().for_each(|a| *a = ambient + keep * (*a - ambient)));
             }
             any |= !s.losses.is_empty();
             s.losses.iter().for_each(|loss| loss.apply(&mut s.field, s.ambient, dt));

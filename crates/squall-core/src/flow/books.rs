@@ -425,10 +425,12 @@ fn with_swelling<const D: usize>(
     rows::reduce(field.layout(), of_row, |x, y| x + y)
 }
 
-/// The sum of what exceeds the ambient value, of its absolute value, and the extremes, over the values of a row with their
-/// volumes. Eight lanes at once.
+/// The sum of what exceeds the ambient value, of its absolute value, and the extremes.
+type Found = (f64, f64, [Real; 2]);
+
+/// [`Found`] over the values of a row with their volumes. Eight lanes at once.
 #[inline(always)]
-fn survey_row(n: usize, at: impl Fn(usize) -> (Real, Real), ambient: Real) -> (f64, f64, [Real; 2]) {
+fn survey_row(n: usize, at: impl Fn(usize) -> (Real, Real), ambient: Real) -> Found {
     const LANES: usize = 8;
     let (mut amount, mut present) = ([0.0f64; LANES], [0.0f64; LANES]);
     let (mut low, mut high) = ([Real::INFINITY; LANES], [Real::NEG_INFINITY; LANES]);
@@ -460,19 +462,22 @@ struct Survey {
 
 impl Survey {
     fn of<const D: usize>(field: &Field<D>, ambient: Real, solids: Option<&Solids<D>>) -> Self {
-        let of_row = |row: Row<'_, D>| {
-            let a = field.row(row);
-            let volumes = solids.and_then(|s| s.volumes_near(row));
-            match volumes {
-                // Most rows hold nothing.
-                None if ops::is_all(a, ambient) => (0.0, 0.0, [ambient; 2]),
-                None => survey_row(a.len(), |i| (a[i], 1.0), ambient),
-                Some(v) => survey_row(a.len(), |i| (a[i], v[i]), ambient),
+        // Most rows hold nothing.
+        let without_solids = |a: &[Real]| match ops::is_all(a, ambient) {
+            true => (0.0, 0.0, [ambient; 2]),
+            false => survey_row(a.len(), |i| (a[i], 1.0), ambient),
+        };
+        let add = |x: Found, y: Found| (x.0 + y.0, x.1 + y.1, [x.2[0].min(y.2[0]), x.2[1].max(y.2[1])]);
+        let (amount, present, range) = match solids {
+            None => rows::reduce_runs(field.layout(), |row| without_solids(field.run(row)), add),
+            Some(solids) => {
+                let of_row = |row: Row<'_, D>| match (field.row(row), solids.volumes_near(row)) {
+                    (a, None) => without_solids(a),
+                    (a, Some(v)) => survey_row(a.len(), |i| (a[i], v[i]), ambient),
+                };
+                rows::reduce(field.layout(), of_row, add)
             }
         };
-        let (amount, present, range) = rows::reduce(field.layout(), of_row, |x, y| {
-            (x.0 + y.0, x.1 + y.1, [x.2[0].min(y.2[0]), x.2[1].max(y.2[1])])
-        });
         Survey { amount, present, range: range.map(f64::from) }
     }
 }

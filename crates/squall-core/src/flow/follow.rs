@@ -299,6 +299,8 @@ pub(super) struct Edge<const D: usize> {
     pub last: [Vec<u64>; D],
     /// Faces across each axis that lie, with the two on either side of them, between cells that lack a neighbour.
     pub along: [Vec<u64>; D],
+    /// Whether a row has such faces, or is within two cells of one that has, along the axis.
+    pub near_along: [Vec<bool>; D],
 }
 
 impl<const D: usize> Edge<D> {
@@ -326,9 +328,16 @@ impl<const D: usize> Edge<D> {
             let far = [below.down(c), below.down(c).down(c), above, above.up(c)];
             far.into_iter().fold(outer(row) & outer(below), |bits, row| bits & outer(row))
         };
+        let along: [Vec<u64>; D] = each(|c| rows().map(|row| along(row, c)).collect());
+        let near_along = |row: Row<'_, D>, c: usize| {
+            let by = if c == 0 { [-(n as isize), 0, 0, n as isize] } else { [-2, -1, 1, 2] };
+            let has = |row: Row<'_, D>| row.tile().is_some() && along[c][layout.row_number(row)] != 0;
+            has(row) || by.into_iter().any(|by| has(row.shifted(c, by)))
+        };
         Some(Edge {
             last: each(|c| rows().map(|row| missing(row, c)).collect()),
-            along: each(|c| rows().map(|row| along(row, c)).collect()),
+            near_along: each(|c| rows().map(|row| near_along(row, c)).collect()),
+            along,
             cells,
         })
     }

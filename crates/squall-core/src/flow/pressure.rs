@@ -8,7 +8,7 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::Grid;
 use crate::halo::{Closed, subtract_gradient, subtract_gradient_around};
 use crate::layout::{Layout, Row};
-use crate::poisson::{self, Domain, PoissonSolver, Problem};
+use crate::poisson::{self, AroundTiles, Domain, PoissonSolver, Problem};
 use crate::project::{FreeSurface, Outside, Projected, Projection};
 use crate::report::{SolveReport, Stage};
 use crate::sample::Isa;
@@ -133,13 +133,13 @@ impl<const D: usize> Flow<D> {
     /// `p += q / dt`.
     pub fn accumulate_pressure(&mut self, dt: f64) {
         let (q, inv_dt) = (&self.potential, (1.0 / dt) as Real);
-        self.pressure.par_rows(|row, p| p.iter_mut().zip(q.row(row)).for_each(|(p, q)| *p += inv_dt * q));
+        self.pressure.par_runs(|row, p| p.iter_mut().zip(q.run(row)).for_each(|(p, q)| *p += inv_dt * q));
     }
 
     /// `p = q / dt`.
     pub fn replace_pressure(&mut self, dt: f64) {
         let (q, inv_dt) = (&self.potential, (1.0 / dt) as Real);
-        self.pressure.par_rows(|row, p| p.iter_mut().zip(q.row(row)).for_each(|(p, q)| *p = inv_dt * q));
+        self.pressure.par_runs(|row, p| p.iter_mut().zip(q.run(row)).for_each(|(p, q)| *p = inv_dt * q));
     }
 }
 
@@ -154,7 +154,11 @@ struct OpenAir<'a, const D: usize> {
 
 impl<const D: usize> Outside<D> for OpenAir<'_, D> {
     fn hold(&mut self, solids: Option<&Solids<D>>, rhs: &mut Field<D>, spare: &mut Field<D>) {
-        self.far.hold_edge(&self.grid, self.pressure, solids, rhs, spare);
+        self.far.hold_edge(&self.grid, self.edge, self.pressure, solids, rhs, spare);
+    }
+
+    fn solve_around(&mut self, space: &mut AroundTiles<D>, rhs: &Field<D>, q: &mut Field<D>, spare: &mut Field<D>) {
+        self.far.solve_around(&self.grid, self.edge, self.pressure, (rhs, space), q, spare);
     }
 
     fn finish(&mut self, solids: Option<&Solids<D>>, q: &mut Field<D>, spare: &mut Field<D>) {

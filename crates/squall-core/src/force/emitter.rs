@@ -46,7 +46,7 @@ impl<const D: usize> Emitter<D> {
     }
 
     /// Calls `f(row, x, position, weight)` for the cells of the shape, weighted from 0 to 1 over its edge.
-    fn visit(
+    pub(super) fn visit(
         &self,
         layout: &Layout<D>,
         grid: &Grid<D>,

@@ -2,6 +2,7 @@
 //!
 //! Everything is a rate per second (or a value that is held), so that a result does not depend on the time step.
 
+mod brush;
 mod confinement;
 mod emitter;
 mod flicker;
@@ -9,6 +10,7 @@ mod loss;
 mod noise;
 mod stir;
 
+pub use brush::{Brush, Dab};
 pub use confinement::Confinement;
 pub use emitter::Emitter;
 pub use flicker::Flicker;
@@ -139,6 +141,11 @@ pub trait Source<const D: usize>: Send {
 
     /// Whether it ever looks at the velocity or changes it.
     fn pushes(&self) -> bool {
+        true
+    }
+
+    /// Whether it does anything at present.
+    fn acts(&self) -> bool {
         true
     }
 }

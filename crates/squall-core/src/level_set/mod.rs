@@ -55,10 +55,12 @@ pub fn wet_solids<const D: usize>(phi: &mut Field<D>, solids: &Solids<D>, h: Rea
     });
 }
 
-/// The volume where `phi` is less than `level`, in cells: those that the surface passes count in part.
-pub fn volume<const D: usize>(phi: &Field<D>, level: Real, h: Real) -> f64 {
-    let of_row = |row: Row<'_, D>| {
-        phi.row(row).iter().map(|phi| f64::from((0.5 - (phi - level) / h).clamp(0.0, 1.0))).sum::<f64>()
+/// The volume where `phi` is less than `level`, in cells: those that the surface passes count in part, and so do those that solids cut.
+pub fn volume<const D: usize>(phi: &Field<D>, level: Real, h: Real, solids: Option<&Solids<D>>) -> f64 {
+    let part = |phi: &Real| f64::from((0.5 - (phi - level) / h).clamp(0.0, 1.0));
+    let of_row = |row: Row<'_, D>| match solids.and_then(|s| s.volumes_near(row)) {
+        None => phi.row(row).iter().map(part).sum::<f64>(),
+        Some(volumes) => phi.row(row).iter().zip(volumes).map(|(phi, v)| part(phi) * f64::from(*v)).sum::<f64>(),
     };
     rows::reduce(phi.layout(), of_row, |a, b| a + b)
 }

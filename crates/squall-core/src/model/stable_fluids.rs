@@ -14,7 +14,7 @@ use crate::field::{Field, OutOfMemory, VectorField};
 use crate::flow::{Flow, Moved, show, vector};
 use crate::grid::{At, Grid};
 use crate::ops::{Sums, each};
-use crate::project::{Projected, REFINE_ABOVE, subtract_centered_gradient};
+use crate::project::{Projected, REFINE_ABOVE, subtract_centered_gradients};
 use crate::replay::Replay;
 use crate::report::{Stage, StepReport};
 use crate::sample::{Isa, Kernel};
@@ -224,9 +224,7 @@ impl<const D: usize> StableFluids<D> {
             self.flow.velocity[a].set_face_means(&self.velocity[a], a);
         }
         let done = self.flow.project(None);
-        for a in 0..D {
-            subtract_centered_gradient(&mut self.velocity[a], &self.flow.potential, a, self.flow.grid.spacing[a]);
-        }
+        subtract_centered_gradients(&mut self.velocity, &self.flow.potential, self.flow.grid.spacing);
         self.carry_by_centers();
         done
     }
@@ -245,10 +243,7 @@ impl<const D: usize> StableFluids<D> {
     fn apply_pressure(&mut self, dt: f64) {
         let timer = self.flow.timings.start();
         self.flow.pressure.fill_halo();
-        for a in 0..D {
-            let h = self.flow.grid.spacing[a] / dt;
-            subtract_centered_gradient(&mut self.velocity[a], &self.flow.pressure, a, h);
-        }
+        subtract_centered_gradients(&mut self.velocity, &self.flow.pressure, self.flow.grid.spacing.map(|h| h / dt));
         self.flow.timings.stop(Stage::Project, timer);
     }
 

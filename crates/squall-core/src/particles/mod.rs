@@ -38,6 +38,7 @@ pub(crate) use walls::{keep_within, within};
 use crate::Real;
 use crate::field::Field;
 use crate::layout::{Layout, tile_width};
+use crate::sample::Isa;
 use crate::sim::StateVisitor;
 use crate::threads::{self, prelude::*};
 use crate::tiles::Tile;
@@ -60,6 +61,8 @@ pub struct Particle<const D: usize> {
 /// All particles of a simulation.
 #[derive(Debug)]
 pub struct Particles<const D: usize> {
+    /// The instruction set that kernels run on; all give the same bits.
+    isa: Isa,
     layout: Layout<D>,
     /// By tiles.
     tiles: Vec<Vec<Particle<D>>>,
@@ -70,11 +73,12 @@ pub struct Particles<const D: usize> {
 }
 
 impl<const D: usize> Particles<D> {
-    /// None yet, on a layout.
-    pub fn new(layout: &Layout<D>) -> Self {
+    /// None yet, on a layout, for kernels of an instruction set: all give the same bits.
+    pub fn new(layout: &Layout<D>, isa: Isa) -> Self {
         let count = layout.tile_count();
         let numbers = || (0..count).map(|_| Vec::new()).collect();
         Particles {
+            isa,
             layout: layout.clone(),
             tiles: (0..count).map(|_| Vec::new()).collect(),
             leaving: (0..count).map(|_| Vec::new()).collect(),

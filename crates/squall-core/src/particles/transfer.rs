@@ -23,6 +23,7 @@ use crate::scatter::{Scatter, Window};
 use crate::threads::prelude::*;
 use crate::tiles::Tile;
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicU32, Ordering};
 use wide::f32x4;
 
 /// What particles take from the grid.
@@ -42,7 +43,7 @@ impl<const D: usize> Particles<D> {
         u: &mut VectorField<D>,
         weight: &mut VectorField<D>,
     ) -> Result<(), OutOfMemory> {
-        let isa = Isa::best();
+        let isa = self.isa;
         for (u, weight) in u.iter_mut().zip(&mut *weight) {
             weight.relabel(u.at(), u.ends());
             u.fill(0.0);
@@ -80,7 +81,7 @@ impl<const D: usize> Particles<D> {
         periodic: [bool; D],
         density: &mut Field<D>,
     ) -> Result<(), OutOfMemory> {
-        let isa = Isa::best();
+        let isa = self.isa;
         let (part, layout) = (1.0 / per_cell as Real, &self.layout);
         scatter.add([density], |tile, windows| {
             let particles = self.of_tile(tile.number);
@@ -100,7 +101,7 @@ impl<const D: usize> Particles<D> {
     /// The least square of the distance, in cells, from each centre of a cell to a particle in the cells around it: where that is less than `nearest`.
     /// In cells of which all around hold particles, too, it is zero: whoever looks for a surface finds none there.
     pub(crate) fn nearest(&self, scatter: &mut Scatter<D>, nearest: &mut Field<D>) -> Result<(), OutOfMemory> {
-        let isa = Isa::best();
+        let isa = self.isa;
         scatter.least([nearest], |tile, windows| {
             let particles = self.of_tile(tile.number);
             if !particles.is_empty() {
@@ -114,9 +115,18 @@ impl<const D: usize> Particles<D> {
         })
     }
 
-    /// What particles take from faces. `before` is what the faces were when they had heard of the particles. Needs the ghosts of both.
-    pub fn take_from_faces(&mut self, u: &VectorField<D>, before: &VectorField<D>, blend: Blend, periodic: [bool; D]) {
-        let (layout, isa) = (self.layout.clone(), Isa::best());
+    /// What particles take from faces. `before` is what the faces were when they had heard of the particles. Needs the ghosts of both. Returns the
+    /// largest component of what they took.
+    pub fn take_from_faces(
+        &mut self,
+        u: &VectorField<D>,
+        before: &VectorField<D>,
+        blend: Blend,
+        periodic: [bool; D],
+    ) -> Real {
+        let (layout, isa) = (self.layout.clone(), self.isa);
+        // The bits of numbers that are not negative are in their order.
+        let fastest = AtomicU32::new(0);
         self.tiles.par_iter_mut().enumerate().filter(|(_, list)| !list.is_empty()).for_each_init(
             || (Faces::default(), Faces::default()),
             |(now, both), (number, particles)| {
@@ -131,31 +141,45 @@ impl<const D: usize> Particles<D> {
                         run_mut(isa, TakeChange { both, part }, particles);
                     }
                 }
+                fastest.fetch_max(fastest_of(particles).to_bits(), Ordering::Relaxed);
             },
         );
+        Real::from_bits(fastest.into_inner())
+    }
+
+    /// The largest component of their velocities.
+    pub fn fastest(&self) -> Real {
+        self.tiles.iter().map(|list| fastest_of(list)).fold(0.0, Real::max)
     }
 
     /// Gives particles half of a push, `u -= k g`, and moves them along a flow for a time in which a unit of velocity covers `cells` cells, by
-    /// the midpoint rule. The flow is looked at no further than `margin` cells from a tile. `within(tile)` says how far
-    /// particles may go along each axis, in cells from the tile's lower corner. Needs the ghosts of `g` and `u`.
+    /// the midpoint rule. The flow is looked at no further than `margin` cells from a tile, and none goes further than `furthest` cells along an axis.
+    /// `within(tile)` says how far they may go, in cells from the tile's lower corner. Needs the ghosts of `g` and `u`.
     pub fn push_and_advance(
         &mut self,
         (g, k): (&VectorField<D>, Real),
         (u, cells): (&VectorField<D>, Real),
-        margin: usize,
+        (margin, furthest): (usize, f64),
         periodic: [bool; D],
         within: impl Fn(&Tile<D>) -> [[Real; 2]; D] + Sync + Send,
     ) {
-        let (layout, isa) = (self.layout.clone(), Isa::best());
+        // However fast: it stays within reach of the tile beside.
+        let most = furthest.min(0.5 * tile_width::<D>() as f64) as Real;
+        let (layout, isa) = (self.layout.clone(), self.isa);
         self.tiles.par_iter_mut().enumerate().filter(|(_, list)| !list.is_empty()).for_each_init(
             Faces::default,
             |both, (number, particles)| {
                 let tile = layout.tile(number);
                 both.copy([u, g], &tile, margin, periodic);
-                run_mut(isa, Advance { both, k, cells, within: within(&tile) }, particles);
+                run_mut(isa, Advance { both, k, cells, most, within: within(&tile) }, particles);
             },
         );
     }
+}
+
+fn fastest_of<const D: usize>(particles: &[Particle<D>]) -> Real {
+    let of = |p: &Particle<D>| p.velocity.map(|v| v.abs().to_bits()).into_iter().fold(0, u32::max);
+    Real::from_bits(particles.iter().map(of).fold(0, u32::max))
 }
 
 thread_local! {
@@ -448,6 +472,7 @@ struct Advance<'a, const D: usize> {
     both: &'a Faces<D, 2>,
     k: Real,
     cells: Real,
+    most: Real,
     /// Where they may be, along each axis.
     within: [[Real; 2]; D],
 }
@@ -455,9 +480,7 @@ struct Advance<'a, const D: usize> {
 impl<const D: usize> Job<D> for Advance<'_, D> {
     #[inline(always)]
     fn eight<V: Eight>(&mut self, particles: &mut [Particle<D>; LANES], _: usize) {
-        let Advance { both, k, cells, within } = *self;
-        // However fast: it stays within reach of the tile beside.
-        let most = 0.5 * tile_width::<D>() as Real;
+        let Advance { both, k, cells, most, within } = *self;
         let (k, half, cells) = (V::splat(k), V::splat(0.5 * cells), V::splat(cells));
         let mut p = V::read(particles);
         let from = p.place;

@@ -9,10 +9,12 @@
 //! | solver | for | cost |
 //! |---|---|---|
 //! | [`Spectral`] | boxes without obstacles, any mix of ends, any cell counts | direct, O(n log n) |
+//! | [`AroundTiles`] | tiles that fill a good part of the box around them, without obstacles | the same in that box |
 //! | [`Multigrid`] | solids or a free surface in a box, any mix of ends, any cell counts; tiles; cubic cells | some 5 to 8 iterations of O(n) to four digits; around thick objects that stay, 3 to 5 with transforms |
 //!
 //! [`plan`] chooses, and says why; [`Plan::build`] makes the solver.
 
+mod around_tiles;
 mod lines;
 pub mod multigrid;
 pub mod pcg;
@@ -20,6 +22,7 @@ mod plan;
 mod spectral;
 mod transform;
 
+pub use around_tiles::AroundTiles;
 pub use multigrid::Multigrid;
 pub use plan::{Method, Plan, Problem, plan};
 pub(crate) use spectral::homogeneous;
@@ -60,6 +63,11 @@ pub trait PoissonSolver<const D: usize>: Send {
 
     /// The direct solver, if it is one: it can solve in place.
     fn direct(&mut self) -> Option<&mut Spectral<D>> {
+        None
+    }
+
+    /// The box around tiles, if it solves there: somebody has to say what is on its sides.
+    fn around_tiles(&mut self) -> Option<&mut AroundTiles<D>> {
         None
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Multigrid, PoissonSolver, Spectral, transform};
+use super::{AroundTiles, Multigrid, PoissonSolver, Spectral, transform};
 use crate::field::OutOfMemory;
 use crate::grid::{Ends, Grid};
 use crate::layout::Layout;
@@ -52,6 +52,8 @@ impl<const D: usize> Problem<D> {
 pub enum Method {
     /// [`Spectral`]: transforms along each axis.
     Spectral,
+    /// [`AroundTiles`]: transforms in the box around the tiles, as long as they fill enough of it; else as below.
+    AroundTiles,
     /// [`Multigrid`]: conjugate gradients with multigrid as preconditioner; or with transforms, around thick objects that stay.
     Multigrid,
 }
@@ -72,12 +74,12 @@ pub struct Plan<const D: usize> {
 
 /// The solver for a problem. `Problem::of(&grid)` is the pressure of an empty grid.
 pub fn plan<const D: usize>(problem: Problem<D>) -> Plan<D> {
-    let (method, reason) = if problem.on_tiles() {
-        (Method::Multigrid, "the fluid goes anywhere, so that no box holds it")
-    } else if problem.surface {
+    let (method, reason) = if problem.surface {
         (Method::Multigrid, "the liquid has a free surface, which transforms cannot handle")
     } else if problem.solids {
         (Method::Multigrid, "obstacles close faces inside the grid, which transforms cannot handle")
+    } else if problem.on_tiles() {
+        (Method::AroundTiles, "the fluid goes anywhere, and the box around it goes along")
     } else {
         (Method::Spectral, "a plain box without obstacles: transforms along each axis solve it exactly in one pass")
     };
@@ -88,7 +90,8 @@ pub fn plan<const D: usize>(problem: Problem<D>) -> Plan<D> {
         Method::Multigrid if problem.may_transform() => Multigrid::<D>::estimate_bytes(count)
             .saturating_add(Spectral::<D>::estimate_bytes(problem.cells))
             .saturating_add(count.saturating_mul(3 * size_of::<crate::Real>() as u64)),
-        Method::Multigrid => Multigrid::<D>::estimate_bytes(count),
+        // The box takes a third of that.
+        Method::Multigrid | Method::AroundTiles => Multigrid::<D>::estimate_bytes(count),
     };
     Plan { method, reason, bytes, isa: Isa::best(), problem }
 }
@@ -103,8 +106,13 @@ impl<const D: usize> Plan<D> {
     ) -> Result<Box<dyn PoissonSolver<D>>, OutOfMemory> {
         Ok(match self.method {
             Method::Spectral => Box::new(Spectral::with_isa(layout.cells(), spacing, ends, self.isa)),
-            Method::Multigrid => {
+            Method::Multigrid | Method::AroundTiles => {
                 assert!(spacing.iter().all(|h| (h / spacing[0] - 1.0).abs() < 1e-6), "cells must be cubes");
+                if self.method == Method::AroundTiles
+                    && let Some(solver) = AroundTiles::new(layout, spacing[0], ends, self.isa)?
+                {
+                    return Ok(Box::new(solver));
+                }
                 let solver = Multigrid::with_isa(layout, spacing[0], ends, self.isa)?;
                 Box::new(if self.problem.may_transform() { solver.with_transforms(ends) } else { solver })
             }
@@ -124,6 +132,11 @@ impl<const D: usize> Plan<D> {
                     .to_string()
             }
             Method::Multigrid => "iterative: conjugate gradients with multigrid".to_string(),
+            Method::AroundTiles => {
+                "direct in the box around the smoke, or by conjugate gradients with multigrid where it \
+                                    fills little of that"
+                    .to_string()
+            }
             Method::Spectral => {
                 let Problem { cells, ends, .. } = self.problem;
                 let cells = cells.map(|n| n.to_string()).join(" x ");

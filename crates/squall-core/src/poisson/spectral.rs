@@ -319,8 +319,13 @@ impl<const D: usize> Spectral<D> {
 
     /// Solves without a look at what is left. Returns the mean of `rhs`, which was dropped.
     pub fn solve_into(&mut self, rhs: &Field<D>, q: &mut Field<D>) -> f64 {
-        q.relabel(At::Center, self.ends);
         q.par_rows(|row, q| q.copy_from_slice(rhs.row(row)));
+        self.solve_in_place(q)
+    }
+
+    /// [`Spectral::solve_into`] for a right side that stands where the solution is to be.
+    pub fn solve_in_place(&mut self, q: &mut Field<D>) -> f64 {
+        q.relabel(At::Center, self.ends);
         self.apply(q, Symbol::InverseLaplacian)
     }
 
@@ -379,7 +384,7 @@ impl<const D: usize> PoissonSolver<D> for Spectral<D> {
 }
 
 /// The sums of squares of `r - mean - lap q` and of `r - mean`. Needs the ghosts of `q`.
-fn residual<const D: usize>(rhs: &Field<D>, q: &Field<D>, spacing: [f64; D], mean: f64) -> [f64; 2] {
+pub(super) fn residual<const D: usize>(rhs: &Field<D>, q: &Field<D>, spacing: [f64; D], mean: f64) -> [f64; 2] {
     let inv_h2 = spacing.map(|h| (1.0 / (h * h)) as Real);
     let mean = mean as Real;
     let of_row = |row: Row<'_, D>| {

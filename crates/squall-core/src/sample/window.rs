@@ -124,14 +124,23 @@ fn copy_around<const D: usize>(
         6 => copy_exactly::<6>,
         _ => |from, to| to.copy_from_slice(from),
     };
-    for r in 0..total.pow(D as u32 - 1) {
+    // Counted, as a division takes as long as some copies.
+    let mut place = [0; D];
+    for _ in 0..total.pow(D as u32 - 1) {
         let (mut from, mut to, mut line) = ([0isize; D], SLACK, 0);
         for a in 1..D {
-            let i = r / total.pow(a as u32 - 1) % total;
+            let i = place[a];
             let third = 1 + (i >= before + width) as usize - (i < before) as usize;
             from[a] = (i + width - before - third * width) as isize;
             line += third * 3usize.pow(a as u32);
             to += i * window.stride()[a];
+        }
+        for i in &mut place[1..] {
+            *i += 1;
+            if *i < total {
+                break;
+            }
+            *i = 0;
         }
         let first = field.layout().in_slot(0, from);
         let start = |tile: usize, third: usize| {

@@ -1,8 +1,9 @@
 //! What the projection needs around solids.
 //!
-//! With the open part `A` of each face and the velocity `u_s` of solids, the flow out of a cell is the sum over its faces
-//! of `+-(A u + (1 - A) u_s)`: through the open parts, and what the solid's surface in the cell pushes, which for rigid
-//! motion equals the flow of solid through the closed parts. It vanishes for `u - grad q` if
+//! With the open part `A` of each face and the velocity `u_s` of the surface within a cell, the flow out of the cell is the sum over its faces
+//! of `+-(A u + (1 - A) u_s)`: through the open parts, and what the surface pushes. Of `u_s` each component is one number to a cell, the mean of
+//! those on its two faces, by their closed parts: so what is solid on both sides of a cell and does not move as a whole (a nozzle
+//! of which only the front gives, a body that swells) drives nothing, as only its surface touches the fluid. It vanishes for `u - grad q` if
 //!
 //! ```text
 //! sum over a of [ A (q(i + e_a) - q(i)) - A (q(i) - q(i - e_a)) ] / h_a^2 = div        A of the face between the two
@@ -29,6 +30,11 @@ pub fn divergence_around<const D: usize>(
     let (open, velocity) = (&solids.open, &solids.velocity);
     // A u + (1 - A) u_s, written so that it is exactly u if A = 1 or u = u_s.
     let flow = |u: Real, open: Real, solid: Real| u + (1.0 - open) * (solid - u);
+    // Exactly what both are, if they are the same.
+    let surface = |[lower, upper]: [Real; 2], [below, above]: [Real; 2]| {
+        let (lower, upper) = (1.0 - lower, 1.0 - upper);
+        if upper > 0.0 { below + upper / (lower + upper) * (above - below) } else { below }
+    };
     div.par_rows(|row, div| {
         let mut pads = [Pad::default(); 3];
         let [pad, open_pad, solid_pad] = &mut pads;
@@ -50,8 +56,9 @@ pub fn divergence_around<const D: usize>(
             let (mut sum, mut total) = (0.0, 0.0);
             for a in 0..D {
                 total += open_here[a][x] + open_next[a][x];
-                let out = flow(next[a][x], open_next[a][x], solid_next[a][x]);
-                let into = flow(here[a][x], open_here[a][x], solid_here[a][x]);
+                let solid = surface([open_here[a][x], open_next[a][x]], [solid_here[a][x], solid_next[a][x]]);
+                let out = flow(next[a][x], open_next[a][x], solid);
+                let into = flow(here[a][x], open_here[a][x], solid);
                 sum += (out - into) * inv_h[a];
             }
             sum += leaving.map_or(0.0, |leaving| leaving[x]);

@@ -1,4 +1,4 @@
-//! The flow past a cylinder that the fluid sticks to: its drag, and the vortices behind it. `examples/cylinder.rs` measures the same at
+//! The flow past a cylinder that the fluid sticks to: its drag, and the vortices behind it. `benches/cylinder.rs` measures the same at
 //! any size.
 
 use crate::common::forces::Past;
@@ -6,7 +6,7 @@ use crate::common::forces::Past;
 #[test]
 fn the_drag_in_a_channel_is_the_published_one() {
     // Schaefer & Turek (1996), case 2D-1: drag 5.5795, lift 0.0106. 20 cells per diameter.
-    let mut past = Past::channel(20);
+    let mut past = Past::channel(20, 0.2, 1.0);
     let (mut sum, mut time) = ([0.0; 2], 0.0);
     while past.sim.flow.time() < 4.0 {
         let dt = past.sim.flow.longest_step(1.0).min(0.02);

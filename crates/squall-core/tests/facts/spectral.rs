@@ -486,7 +486,8 @@ fn the_planner_says_what_it_chose_and_why() {
         let built = iterative.build(&Layout::dense(cells), [0.1; 3], ends).unwrap();
         assert!(built.describe().starts_with("conjugate gradients"), "{}", built.describe());
     }
-    assert_eq!(plan(tiles).method, Method::Multigrid);
+    assert_eq!(plan(tiles).method, Method::AroundTiles);
+    assert_eq!(plan(tiles.with_solids(true)).method, Method::Multigrid);
     assert_eq!(plan(Problem { cells: [1 << 40; 3], ..tiles }).bytes, u64::MAX / 7, "saturates");
 }
 

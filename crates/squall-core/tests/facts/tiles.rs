@@ -4,9 +4,10 @@ use squall_core::advect::{Advection, Flow, MapScratch, advect_mapped};
 use squall_core::field::Pad;
 use squall_core::layout::tile_width;
 use squall_core::ops::{divergence, max_abs, max_divergence};
+use squall_core::poisson::{self, PoissonSolver};
 use squall_core::sample::Isa;
 use squall_core::trace::Tracer;
-use squall_core::{At, Ends, Field, Grid, Layout, Side, VectorField};
+use squall_core::{At, End, Ends, Field, Grid, Layout, Side, VectorField};
 
 /// Tiles of a ragged, disconnected set around zero, and far from it.
 fn ragged<const D: usize>() -> Vec<[i32; D]> {
@@ -282,4 +283,33 @@ fn moving_only_what_is_there<const D: usize>() {
 fn moving_only_what_is_there_equals_moving_everything_to_the_bit() {
     moving_only_what_is_there::<2>();
     moving_only_what_is_there::<3>();
+}
+
+#[test]
+fn the_box_around_tiles_is_solved_as_any_box() {
+    let (h, n) = (0.1, tile_width::<3>());
+    let layout = Layout::tiles([[-1, -1, -1], [0, -1, -1], [0, 0, -1], [0, 0, 0]]);
+    let ends = [Ends::Unbounded(0.0); 3];
+    let [mut rhs, mut q] = [(), ()].map(|_| filled(&layout, At::Center, 0.0, 3));
+    let mut around = poisson::AroundTiles::new(&layout, h, ends, Isa::best()).unwrap().expect("half of the box");
+    let report = around.improve(&mut rhs, &mut q, 0.0);
+    // Single precision.
+    assert!(report.converged && report.residual < 1e-5, "{report:?}");
+
+    let zero = [Ends::Bounded { lo: End::Value(0.0), hi: End::Value(0.0) }; 3];
+    let [mut right, mut found] = [(), ()].map(|_| Field::new([2 * n; 3], At::Center, zero).unwrap());
+    let each_cell = |mut f: Box<dyn FnMut([usize; 3], f32, f32) + '_>| {
+        for row in (0..layout.rows()).map(|r| layout.row(r)) {
+            for x in 0..n {
+                let i = [row.index[0] + x as isize, row.index[1], row.index[2]];
+                f(i.map(|i| (i + n as isize) as usize), rhs.row(row)[x], q.row(row)[x]);
+            }
+        }
+    };
+    each_cell(Box::new(|i, rhs, _| right.set(i, rhs)));
+    poisson::Spectral::new([2 * n; 3], [h; 3], zero).solve(&mut right, &mut found, 0.0);
+    each_cell(Box::new(|i, _, q| assert_eq!(q.to_bits(), found.get(i).to_bits(), "{i:?}")));
+    // Two tiles far apart: no box is made around them.
+    let apart = Layout::tiles([[0, 0, 0], [9, 0, 0]]);
+    assert!(poisson::AroundTiles::new(&apart, h, ends, Isa::best()).unwrap().is_none());
 }

@@ -3,9 +3,10 @@
 use super::{GRAVITY, mean, positions, run, tank, weightless};
 use squall_core::Shape;
 use squall_core::model::Liquid;
-use squall_core::model::liquid::Blob;
+use squall_core::model::liquid::{Blob, Opening, Spout};
 use squall_core::shape::{Cuboid, Cylinder, Difference, MeshShape, Motion, Moving, Sphere, TriangleMesh};
 use squall_core::solid::{Boundary, Obstacle};
+use std::sync::Arc;
 
 fn put<const D: usize>(liquid: &mut Liquid<D>, shape: Box<dyn Shape<D>>) {
     liquid.flow.set_obstacles(vec![Obstacle::new("object", shape)], Boundary::CutCells).unwrap();
@@ -142,16 +143,20 @@ fn a_paddle_that_turns_in_a_pool_has_no_particle_inside_and_loses_none() {
         ));
         liquid.start().unwrap();
         let count = liquid.particles.len();
-        let mut most = 0.0f64;
+        let (mut most, mut fastest) = (0.0f64, 0.0f64);
         run(&mut liquid, 1.0, 3.0, |liquid, report| {
             assert_outside(liquid);
             most = most.max((2.0 * report.energy / liquid.volumes()[0]).sqrt());
+            fastest = fastest.max(report.max_speed);
         });
         assert_eq!(liquid.particles.len(), count);
         // On the whole no water is faster than the tips of the blade.
         let tips = 0.3 * degrees.abs().to_radians();
-        println!("paddle: {most} m/s, {tips}");
+        println!("paddle: {most} m/s, {tips}, at most {fastest}, volumes {:?}", liquid.volumes());
         assert!(most < tips, "{most} m/s, the tips {tips} m/s");
+        // None is thrown faster than off a wall that moves as the tips do, besides what it fell. (Faces beside the blade, which limited steps, reached 19.)
+        let thrown = 2.0 * tips + (2.0 * GRAVITY * 0.5).sqrt();
+        assert!(fastest < thrown, "{fastest} m/s, thrown {thrown} m/s");
     }
 }
 
@@ -207,6 +212,42 @@ fn a_drop_that_falls_into_a_glass_is_never_faster_than_what_it_fell_can_make_it(
     let fell = 4.0 / 3.0 * std::f64::consts::PI * 0.025f64.powi(3) * GRAVITY * (0.1 - 0.014);
     assert!(most < 1.05 * fell, "{most} J per unit of density, and it fell for {fell}");
     assert_outside(&liquid);
+}
+
+#[test]
+fn water_poured_into_a_glass_is_as_fast_as_its_fall_and_spreads_no_faster_than_twice_that() {
+    let mut liquid = tank([24, 36, 24], [0.12, 0.18, 0.12]);
+    let glass = Difference {
+        from: Cylinder { from: [0.06, 0.0, 0.06], to: [0.06, 0.11, 0.06], radius: 0.046 },
+        cut: Cylinder { from: [0.06, 0.008, 0.06], to: [0.06, 0.2, 0.06], radius: 0.04 },
+    };
+    let spout = Spout::new([0.045, 0.135, 0.06], [0.2, -1.0, 0.0], Opening::Disc(0.008), Arc::new(|_| 0.5));
+    let spout = Arc::new(spout);
+    let glass = Obstacle::new("glass", Box::new(glass) as Box<dyn Shape<3>>);
+    liquid.flow.set_obstacles(vec![glass, spout.nozzle(0.01)], Boundary::CutCells).unwrap();
+    liquid.spouts.push(spout);
+    let (mut fastest, mut steps) = (0.0f64, 0);
+    run(&mut liquid, 0.4, 1.0, |_, report| (fastest, steps) = (fastest.max(report.max_speed), steps + 1));
+    // From 0.135 to the bottom at 0.008. A jet that lands on a floor spreads as fast as it came; its front, which lands at once, faster.
+    let fell = (0.5f64.powi(2) + 2.0 * GRAVITY * 0.127).sqrt();
+    println!("glass: {fastest} m/s, {fell} by falling, {steps} steps, volumes {:?}", liquid.volumes());
+    assert!(fastest < 2.0 * fell, "{fastest} m/s (single faces, which limited steps, reached 6.2)");
+    // 0.4 s at that speed are 125 cells.
+    assert!(steps < 250, "{steps} steps");
+    assert_outside(&liquid);
+}
+
+#[test]
+fn what_the_surface_encloses_does_not_reach_into_objects() {
+    // Cells of a solid beside water count as wet, but hold none.
+    let mut pool = tank([40, 40], [1.0; 2]);
+    put(&mut pool, Box::new(Sphere { center: [0.5, 0.25], radius: 0.15 }));
+    pool.fill(1, |x| x[1] < 0.5 && (x[0] - 0.5).hypot(x[1] - 0.25) > 0.15, |_| [0.0; 2]);
+    pool.start().unwrap();
+    let [particles, enclosed] = pool.volumes();
+    println!("around a ball: {particles}, {enclosed}");
+    // A seventh of a hundredth less is found; with the wet cells of the ball it was 1.8 hundredths more.
+    assert!((enclosed / particles - 1.0).abs() < 0.01, "{enclosed} of {particles}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn the_distance_to_a_circle_is_of_second_order_and_keeps_its_sign_and_area() {
         for i in cells(&grid) {
             assert_eq!(phi.get(i) < 0.0, (given(position(&grid, i)) as f32) < 0.0, "{i:?}");
         }
-        let area = |phi: &Field<2>| squall_core::level_set::volume(phi, 0.0, h as f32) * h * h;
+        let area = |phi: &Field<2>| squall_core::level_set::volume(phi, 0.0, h as f32, None) * h * h;
         let exact = PI * 0.09;
         let change = area(&phi) / exact - 1.0;
         println!("   area {change}");
@@ -113,7 +113,7 @@ fn the_distance_to_a_ball_is_right_and_doing_it_again_changes_little() {
     let error = worst(&grid, &phi, 4.5, distance, away);
     assert!(error < 0.35, "{error} cells");
     let h = grid.spacing[0] as f32;
-    let volume = |phi: &Field<3>| squall_core::level_set::volume(phi, 0.0, h);
+    let volume = |phi: &Field<3>| squall_core::level_set::volume(phi, 0.0, h, None);
     let before = volume(&phi);
     let mut marching = FastMarching::new(&grid, 5.0).unwrap();
     for _ in 0..10 {

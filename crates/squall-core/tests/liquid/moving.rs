@@ -1,12 +1,14 @@
 //! Liquids that fall, turn, splash and flow around things.
 
 use super::{GRAVITY, mean, positions, run, tank, weightless};
-use squall_core::StateVisitor;
-use squall_core::model::liquid::Blob;
+use squall_core::force::Uniform;
+use squall_core::model::liquid::{Blob, Options};
 use squall_core::model::{Liquid, Model};
 use squall_core::particles::{Blend, Particle};
+use squall_core::sample::Isa;
 use squall_core::shape::{Capsule, Cuboid, Sphere};
 use squall_core::solid::{Boundary, Obstacle};
+use squall_core::{Axis, Grid, Side, StateVisitor};
 
 #[test]
 fn a_falling_drop_falls_as_everything_does() {
@@ -210,6 +212,27 @@ fn a_splash_is_the_same_on_any_number_of_threads() {
     };
     let one = on(1);
     assert!(one == on(2) && one == on(5));
+}
+
+#[test]
+fn a_splash_is_the_same_whatever_instructions_move_its_particles() {
+    // Kernels of particles are written twice, once in safe code and once not; the other kernels are held to it as well.
+    fn of<const D: usize>(isa: Isa, blend: Blend) -> (Vec<u64>, Vec<Vec<u32>>) {
+        let axes = [Axis::Bounded { lo: Side::Slip, hi: Side::Slip }; D];
+        let grid = Grid::<D>::new([24; D], [1.0; D], axes);
+        let mut dam = Liquid::new(grid, Options { isa, ..Options::default() }).unwrap();
+        let down = std::array::from_fn(|a| if a == 1 { -GRAVITY as f32 } else { 0.0 });
+        dam.flow.forces.push(Box::new(Uniform(down)));
+        dam.blend = blend;
+        dam.fill(1, |x| x[0] < 0.35 && x[1] < 0.6, |_| [0.0; D]);
+        run(&mut dam, 0.15, 2.0, |_, _| {});
+        let tape = tape(&mut dam);
+        (tape.numbers, tape.arrays)
+    }
+    for blend in [Blend::Apic, Blend::Flip(0.97)] {
+        assert!(of::<2>(Isa::Portable, blend) == of::<2>(Isa::best(), blend), "2D, {blend:?}");
+        assert!(of::<3>(Isa::Portable, blend) == of::<3>(Isa::best(), blend), "3D, {blend:?}");
+    }
 }
 
 #[test]

@@ -116,6 +116,15 @@ impl Camera {
         let size = [width as f64, height as f64];
         Ok(Lens { position: self.position, right, up, back, half, perspective, size })
     }
+
+    /// The place that is seen at a place of a picture of this size, in pixels from the upper left corner, on the plane through `point` across the
+    /// line of sight. `None`: there is none, or the camera cannot take pictures.
+    pub fn seen_at(&self, [width, height]: [usize; 2], [x, y]: [f64; 2], point: [f64; 3]) -> Option<[f64; 3]> {
+        let lens = self.lens(width, height).ok()?;
+        let (Ray { origin, direction }, [_, _, back]) = (lens.ray(x, y), lens.axes());
+        let way = dot(sub(point, origin), back) / dot(direction, back);
+        (way.is_finite() && way > 0.0).then(|| add(origin, scale(direction, way)))
+    }
 }
 
 fn middle(low: Vec3, high: Vec3) -> Vec3 {
@@ -196,6 +205,17 @@ mod tests {
 
     fn near(a: Vec3, b: Vec3) -> bool {
         length(sub(a, b)) < 1e-9
+    }
+
+    #[test]
+    fn what_is_seen_at_a_pixel_is_drawn_there() {
+        let camera = Camera::framing([0.0; 3], [1.0, 2.0, 1.0], 30.0, 20.0, 40.0, 1.5, 1.1);
+        let (size, point) = ([300, 200], [0.5, 1.0, 0.5]);
+        for pixel in [[150.0, 100.0], [10.0, 190.0], [222.5, 31.0]] {
+            let place = camera.seen_at(size, pixel, point).unwrap();
+            let drawn = camera.lens(300, 200).unwrap().project(place).unwrap();
+            assert!((0..2).all(|a| (drawn[a] - pixel[a]).abs() < 1e-6), "{drawn:?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use squall_core::diffuse::stress::Stress;
 use squall_core::flow::Flow;
-use squall_core::force::{During, Uniform};
+use squall_core::force::{Brush, During, Uniform};
 use squall_core::model::liquid::{
     Beginning, Blob, Heat, Heater, Liquid, Melting, Opening, PER_AXIS, Spout, Tracking as By, Values,
     Viscous as ByViscosity, Zone,
@@ -19,7 +19,7 @@ use super::{BASE_BYTES, BuildError, Estimate, animate, figure, force, grid, pict
 use crate::setup::{self, Formula, MeltingLaw, Setup, Tracking, Transfer, Viscous};
 
 /// Builds a liquid. A setup of this model always says what it does.
-pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
+pub fn liquid<const D: usize>(setup: &Setup, brush: &Brush) -> Result<Liquid<D>, BuildError> {
     let Some(liquid) = &setup.liquid else { unreachable!("a setup of the model liquid") };
     let grid = grid::<D>(&setup.grid);
     let noises = Noises::shared(setup, &grid);
@@ -73,6 +73,8 @@ pub fn liquid<const D: usize>(setup: &Setup) -> Result<Liquid<D>, BuildError> {
         let effect = force(setup, &grid, i, &f.kind, &noises);
         sim.flow.forces.push(Box::new(During { effect, from: f.active.from, to: f.active.to }));
     }
+    sim.flow.forces.push(Box::new(brush.clone()));
+    sim.brush = brush.clone();
     sim.spouts = setup.spouts.iter().map(|s| Arc::new(spout::<D>(setup, s))).collect();
     // As deep as the grid can see.
     let nozzles = sim.spouts.iter().map(|spout| spout.nozzle(2.0 * grid.min_spacing()));

@@ -1,7 +1,7 @@
 //! Smoke from a setup.
 
 use squall_core::flow::Flow;
-use squall_core::force::{Buoyancy, Confinement, During, Emitter, Force, Loss, Source};
+use squall_core::force::{Brush, Buoyancy, Confinement, During, Emitter, Force, Loss, Source};
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::poisson::{Problem, plan};
 use squall_core::solid::{Boundary, Obstacle};
@@ -10,7 +10,7 @@ use squall_core::{At, Grid, Layout};
 use super::effects::{ExpressionSource, Noises, Shared, fill_row};
 use super::{BASE_BYTES, BuildError, Estimate};
 use super::{
-    animate, bursts, flicker, force, grid, picture_bytes, real_vector, shape, substance_ends, supply, texture,
+    animate, bursts, flicker, force, grid, paint, picture_bytes, real_vector, shape, substance_ends, supply, texture,
     texture_fields,
 };
 use crate::setup::{self, DENSITY, Formula, Setup, TEMPERATURE};
@@ -24,7 +24,7 @@ fn options<const D: usize>(setup: &Setup, smoke: &setup::Smoke) -> Options<D> {
 }
 
 /// Builds smoke. A setup of this model always says what smoke does.
-pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
+pub fn smoke<const D: usize>(setup: &Setup, brush: &Brush) -> Result<Smoke<D>, BuildError> {
     let Some(smoke) = &setup.smoke else { unreachable!("a setup of the model smoke") };
     let grid = grid::<D>(&setup.grid);
     let noises = Noises::shared(setup, &grid);
@@ -66,6 +66,7 @@ pub fn smoke<const D: usize>(setup: &Setup) -> Result<Smoke<D>, BuildError> {
             sim.flow.sources.push(Box::new(ExpressionSource::new(setup, i, rate, &noises)));
         }
     }
+    paint(&mut sim.flow, brush);
     sim.flow.set_obstacles(obstacles(setup, &grid)?, boundary(setup))?;
     sim.flow.texture = texture(setup, &grid, sim.flow.layout())?;
     put_initial(setup, &grid, &mut sim.flow, &noises)?;

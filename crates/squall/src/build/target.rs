@@ -1,7 +1,7 @@
 //! Smoke that takes shapes, from a setup.
 
 use squall_core::advect::hyperbolic::Limiter;
-use squall_core::force::During;
+use squall_core::force::{Brush, During};
 use squall_core::model::target::{Matching, Options, Projections, Smoothing, Target, TargetSmoke};
 use squall_core::poisson::{Problem, Spectral, plan};
 use squall_core::shape::{Beyond, Interpolation, Key, Track};
@@ -10,14 +10,14 @@ use squall_core::{At, Field, Grid, Layout};
 use super::effects::{ExpressionSource, Noises, fill};
 use super::smoke::{boundary, obstacles, source};
 use super::{BASE_BYTES, BuildError, Estimate};
-use super::{bursts, figure, force, grid, noise_bytes, picture_bytes, substance_ends, texture, texture_fields};
+use super::{bursts, figure, force, grid, noise_bytes, paint, picture_bytes, substance_ends, texture, texture_fields};
 use crate::setup::{self, Dial, FigureKind, Guide, Setup};
 
 /// The part of the time until its target in which smoothing becomes narrow, as core suggests it.
 const NARROWING: f64 = 0.6;
 
 /// Builds smoke with targets. A setup of this model always says how it is guided.
-pub fn target_smoke<const D: usize>(setup: &Setup) -> Result<TargetSmoke<D>, BuildError> {
+pub fn target_smoke<const D: usize>(setup: &Setup, brush: &Brush) -> Result<TargetSmoke<D>, BuildError> {
     let Some(guide) = &setup.guide else { unreachable!("a setup of the model target_smoke") };
     let grid = grid::<D>(&setup.grid);
     let noises = Noises::shared(setup, &grid);
@@ -42,6 +42,7 @@ pub fn target_smoke<const D: usize>(setup: &Setup) -> Result<TargetSmoke<D>, Bui
             sim.flow.sources.push(Box::new(ExpressionSource::new(setup, i, rate, &noises)));
         }
     }
+    paint(&mut sim.flow, brush);
     sim.flow.set_obstacles(obstacles(setup, &grid)?, boundary(setup))?;
     if setup.fluid.velocity.iter().any(|f| *f != setup::Formula::Number(0.0)) {
         sim.flow.set_velocity(|a, u| {

@@ -321,6 +321,7 @@ impl RunError {
             }
             RunError::Disk { .. } => "free some space, write fewer frames or raw fields, or choose another folder",
             RunError::Busy { .. } => "wait until it ends, or choose another folder with --out",
+            RunError::Build(BuildError::Edit { .. }) => "change the [[edit]], or leave it out",
             RunError::Build(BuildError::Mesh { .. }) => "repair the mesh, give it another `scale`, or use larger cells",
             RunError::Build(_) => "use fewer cells, or close other programs",
             RunError::Folder(FolderError::OtherScene { .. }) => {

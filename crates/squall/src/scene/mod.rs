@@ -2,6 +2,7 @@
 //! beyond the kind of each value; [`Scene::setup`] does the rest.
 
 pub mod choices;
+mod edit;
 mod film;
 mod flipbook;
 pub mod key;
@@ -21,6 +22,7 @@ use choices::{
     AdvectWith, Advection, Diffusion, FadeLaw, Green, Matching, MeltingLaw, MeshFormat, Model, Movie, Pass,
     PictureMode, Solids, Splitting, Tone, Tracer, Tracking, Transfer, Up, Viscous,
 };
+pub use edit::*;
 pub use film::*;
 pub use flipbook::*;
 use key::Matters::{Look, Run};
@@ -140,6 +142,8 @@ table! {
         object: Vec<Spanned<Object>> [STAGGERED] (none "none"),
         /// Forces.
         force: Vec<Spanned<Force>> [] (none "none"),
+        /// What was done while the scene played: `squall studio` writes them.
+        edit: Vec<Spanned<Edit>> [] (none "none"),
         /// What is painted on the fluid and moves with it.
         texture: Texture [NOT_LIQUID] (none "none"),
         /// How the fluid is computed.

@@ -22,6 +22,7 @@ pub const TABLES: &[&str] = &[
     "object",
     "motion",
     "force",
+    "edit",
     "stir",
     "texture",
     "solver",
@@ -81,6 +82,12 @@ pub fn reference(name: &str) -> Option<String> {
             rows("vortex.", Vortex::all_keys()),
             rows("radial.", Radial::all_keys()),
             rows("noise.", Noise::all_keys()),
+        ]
+        .concat(),
+        "edit" => [
+            rows("", Edit::all_keys()),
+            rows("parameter.", ParameterEdit::all_keys()),
+            rows("stroke.", BrushStroke::all_keys()),
         ]
         .concat(),
         "stir" => rows("", Stir::all_keys()),

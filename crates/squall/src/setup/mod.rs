@@ -7,6 +7,7 @@
 
 mod check;
 pub mod curve;
+pub mod edit;
 mod film;
 mod flipbook;
 mod resolve;
@@ -29,6 +30,7 @@ pub use crate::scene::{
     SolverValues as Solver, SurfaceValues as Surface,
 };
 pub use curve::Curve;
+pub use edit::{Change, Edit, Stroke};
 pub use film::{Ambient, Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Sky, Vdb, Water};
 pub use flipbook::Flipbook;
 pub(crate) use resolve::Resolver;
@@ -81,6 +83,8 @@ pub struct Setup {
     pub objects: Vec<Object>,
     /// Forces.
     pub forces: Vec<Force>,
+    /// What was done while it played, in file order.
+    pub edits: Vec<Edit>,
     /// What is painted on the fluid.
     pub texture: Option<Texture>,
     /// How it is computed.
@@ -515,6 +519,19 @@ impl Setup {
     /// The scene with every default filled in: read back, it is this setup again.
     pub fn to_toml(&self) -> String {
         self.written(Matters::Run)
+    }
+
+    /// The changes, each `key.path=value`, that give it finer or coarser cells in the same box: through the parser, so that whatever depends on the
+    /// cells is worked out anew.
+    pub fn scaled(&self, factor: f64) -> [String; 2] {
+        let grid = &self.grid;
+        let cells: Vec<u64> = grid.cells.iter().map(|&n| (n as f64 * factor).round().max(1.0) as u64).collect();
+        // Cubes stay cubes, though whole numbers of them may not fill the box exactly.
+        let old = |a: usize| grid.size[a] / grid.cells[a] as f64;
+        let cubes = (1..cells.len()).all(|a| (old(a) / old(0) - 1.0).abs() < 1e-6);
+        let h = grid.size[0] / cells[0] as f64;
+        let size: Vec<f64> = if cubes { cells.iter().map(|&n| h * n as f64).collect() } else { grid.size.clone() };
+        [format!("grid.cells={cells:?}"), format!("grid.size={size:?}")]
     }
 
     /// Whether it was made of other files than the scene.

@@ -78,6 +78,7 @@ impl Setup {
         let viscosity = r.viscosity(&file);
         let elastic = r.elastic(&file);
         let forces = r.forces(&file);
+        let edits = r.edits(&file);
         let texture = r.texture(&mut file);
         let solver = file.solver().plain();
         let output = r.output(&mut file);
@@ -102,6 +103,7 @@ impl Setup {
             sources,
             objects,
             forces,
+            edits,
             texture,
             solver,
             time,
@@ -819,6 +821,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
+mod edit;
 mod figure;
 mod film;
 mod flipbook;

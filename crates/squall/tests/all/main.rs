@@ -12,5 +12,6 @@ mod random_scenes;
 mod run;
 mod scenes;
 mod smoke;
+mod takes;
 mod target;
 mod texture;

@@ -5,8 +5,9 @@
 //!
 //! **Pressure at the edge.** With `k = (|u|^2 - |U|^2) / 2` the sum `P = p + k` is harmonic outside (Bernoulli), so it is the
 //! field in free space of the charges `b = div(du/dt without pressure) + lap k` inside, which lie where vorticity and forces
-//! are: `P(x) = sum of b(y) G(x - y) h^D` ([`tree`]). The outermost cells hold `p = P - k`, and the pressure solver finds
-//! the rest.
+//! are: `P(x) = sum of b(y) G(x - y) h^D` ([`tree`]). That is summed up on the sides of the box around the tiles, and `lap P = b`
+//! solved in it ([`Far::solve_around`]). Around solids, and where the box would be mostly empty, it is summed up in the outermost
+//! cells, which then hold `p = P - k`, and the pressure solver finds the rest ([`Far::hold_edge`]).
 //!
 //! **Velocity at the edge.** Paths that come from outside bring nothing that is known. But in a potential flow `u . grad u =
 //! grad k`, so faces within reach of the outside (the ring) are not advected at all: `u* = u - dt grad k`. Tiles that appear
@@ -28,6 +29,7 @@ use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Ends, Grid, Side};
 use crate::layout::{Layout, MAX_TILE, Row, tile_width};
 use crate::ops::each;
+use crate::poisson::AroundTiles;
 use crate::solid::{BAND, Solids};
 use smallvec::SmallVec;
 use tree::{Mirror, Points, Tree};
@@ -42,8 +44,10 @@ pub(super) struct Far<const D: usize> {
     /// The velocity of the ring before it was advected.
     kept: VectorField<D>,
     tree: Tree<D>,
-    /// The outermost cells.
+    /// The outermost cells; the faces on the sides of the box around the tiles. Each is found when it is first needed, as a
+    /// solver looks at one of them.
     edge: Vec<Points<D>>,
+    sides: Vec<Points<D>>,
     /// Rows with an outermost cell in them or beside them.
     beside_edge: Vec<bool>,
     /// For how long paths were last traced; and for how long the velocity was advected along them, and the pressure pushed,
@@ -59,20 +63,6 @@ impl<const D: usize> Far<D> {
     pub fn on(layout: &Layout<D>, grid: &Grid<D>, edge: &Edge<D>) -> Result<Self, OutOfMemory> {
         // In a mirror `k` looks the same.
         let ends = grid.flat_ends(0.0);
-        let tiles = layout.as_tiles().expect("tiles");
-        let rows = layout.rows_per_part();
-        let points = |t: usize| {
-            let mut places = Vec::new();
-            for r in 0..rows {
-                let local = layout.row(t * rows + r).index.map(|i| (i & (tile_width::<D>() as isize - 1)) as u8);
-                each_bit(edge.cells[t * rows + r], |x| {
-                    let mut place = local;
-                    place[0] = x as u8;
-                    places.push(place);
-                });
-            }
-            (!places.is_empty()).then(|| Points::new(tiles.coords()[t], places))
-        };
         let near = |r: usize| {
             let row = layout.row(r);
             let has = |row: Row<'_, D>| row.tile().is_some() && edge.cells[layout.row_number(row)] != 0;
@@ -86,7 +76,8 @@ impl<const D: usize> Far<D> {
             head: Field::on(layout, At::Center, ends)?,
             kept: vector(|c| Field::on(layout, At::Face(c), ends))?,
             tree: Tree::on(layout),
-            edge: (0..tiles.coords().len()).filter_map(points).collect(),
+            edge: Vec::new(),
+            sides: Vec::new(),
             beside_edge: (0..layout.rows()).map(near).collect(),
             traced: 0.0,
             advected: 0.0,
@@ -221,8 +212,12 @@ impl<const D: usize> Flow<D> {
         let Some(air) = Air::of(following) else { return };
         let solids = obstacles.as_ref().map(|o| &o.solids);
         for (c, u) in velocity.iter_mut().enumerate() {
-            let (before, bits) = (&mut air.far.kept[c], &air.edge.along[c]);
-            before.copy_all(u);
+            let (before, bits, looked_at) = (&mut air.far.kept[c], &air.edge.along[c], &air.edge.near_along[c]);
+            before.par_rows(|row, before| {
+                if looked_at[layout.row_number(row)] {
+                    before.copy_from_slice(u.row(row));
+                }
+            });
             let before = &*before;
             u.par_rows(|row, u| {
                 let bits = bits[layout.row_number(row)];
@@ -282,7 +277,7 @@ impl<const D: usize> Flow<D> {
         }
         set_head(head, velocity, self.options.wind);
         let whole = &mut self.potential;
-        add_up(whole, [(1.0, &*pressure), (1.0, &*head)], solids, |_, _| ());
+        add_up(whole, &[(1.0, &*pressure), (1.0, &*head)], solids);
         whole.fill_halo();
         let whole = &self.potential;
         tree.set(layout, |row, out| {
@@ -349,6 +344,7 @@ impl<const D: usize> Far<D> {
     pub fn hold_edge(
         &mut self,
         grid: &Grid<D>,
+        outermost: &Edge<D>,
         pressure: &Field<D>,
         solids: Option<&Solids<D>>,
         rhs: &mut Field<D>,
@@ -356,8 +352,11 @@ impl<const D: usize> Far<D> {
     ) {
         let layout = &rhs.layout().clone();
         let (h, time) = (grid.spacing[0], self.advected as Real);
-        self.add_done(pressure, None, held, |_, _| ());
+        add_up(held, &self.done(pressure), None);
         held.fill_halo();
+        if self.edge.is_empty() {
+            self.edge = points_of(layout, outermost);
+        }
         let Far { ring, tree, edge, beside_edge, induced, .. } = self;
         let (done, right) = (&*held, &*rhs);
         let charges = |row: Row<'_, D>, out: &mut [Real]| {
@@ -412,10 +411,8 @@ impl<const D: usize> Far<D> {
         }
         let time = self.advected;
         if let (Some(solids), true) = (solids, time > 0.0) {
-            let q = &*q;
-            self.add_done(pressure, Some(solids), spare, |row, out| {
-                out.iter_mut().zip(q.row(row)).for_each(|(out, q)| *out += q);
-            });
+            let [pushed, advected] = self.done(pressure);
+            add_up(spare, &[pushed, advected, (1.0, &*q)], Some(solids));
             let (h, inv_time, whole) = (grid.spacing[0], (1.0 / time) as Real, &*spare);
             let mirrors = mirrors(grid, Some(solids));
             let induced = self.induced.as_mut().expect("solids are allowed");
@@ -437,17 +434,79 @@ impl<const D: usize> Far<D> {
         self.forget_step();
     }
 
-    /// What the pressure and advection have done already, as a potential; zero in solids, if any are given, and with `more` added.
-    fn add_done(
-        &self,
+    /// Finds the potential in free space where there are no solids: `P`, of which nothing is charged outside of the tiles, in the box
+    /// around them, given on its sides by the sum over charges; less what has been done already.
+    pub fn solve_around(
+        &mut self,
+        grid: &Grid<D>,
+        outermost: &Edge<D>,
         pressure: &Field<D>,
-        solids: Option<&Solids<D>>,
-        out: &mut Field<D>,
-        more: impl Fn(Row<'_, D>, &mut [Real]) + Sync,
+        (rhs, space): (&Field<D>, &mut AroundTiles<D>),
+        q: &mut Field<D>,
+        done: &mut Field<D>,
     ) {
-        let (pushed, advected) = (self.pushed as Real, self.advected as Real);
-        add_up(out, [(pushed, pressure), (advected, &self.head)], solids, more);
+        let layout = &rhs.layout().clone();
+        let h = grid.spacing[0];
+        add_up(done, &self.done(pressure), None);
+        done.fill_halo();
+        let done = &*done;
+        space.set(|row, out| {
+            laplacian(done, None, h, row, out);
+            out.iter_mut().zip(rhs.row(row)).for_each(|(out, r)| *out += r);
+            each_bit(outermost.cells[layout.row_number(row)], |x| out[x] = 0.0);
+        });
+        if self.sides.is_empty() {
+            self.sides = space.along_sides().map(points_on).collect();
+        }
+        let Far { ring, tree, sides, .. } = self;
+        tree.set(layout, |row, out| {
+            out.copy_from_slice(space.row(row));
+            each_bit(ring.cells[layout.row_number(row)], |x| out[x] = 0.0);
+        });
+        tree.sum(&mirrors(grid, None), sides);
+        for points in sides {
+            points.cells().zip(&points.values).for_each(|(cell, sum)| space.prescribe(cell, (h * h) as Real * sum));
+        }
+        space.solve();
+        q.par_rows(|row, q| {
+            let (whole, done) = (space.row(row), done.row(row));
+            (0..q.len()).for_each(|x| q[x] = whole[x] - done[x]);
+        });
+        self.forget_step();
     }
+
+    /// What the pressure and advection have done already, as a potential.
+    fn done<'a>(&'a self, pressure: &'a Field<D>) -> [(Real, &'a Field<D>); 2] {
+        [(self.pushed as Real, pressure), (self.advected as Real, &self.head)]
+    }
+}
+
+/// The outermost cells, by tiles.
+fn points_of<const D: usize>(layout: &Layout<D>, edge: &Edge<D>) -> Vec<Points<D>> {
+    let tiles = layout.as_tiles().expect("tiles");
+    let rows = layout.rows_per_part();
+    let points = |t: usize| {
+        let mut places = Vec::new();
+        for r in 0..rows {
+            let local = layout.row(t * rows + r).index.map(|i| (i & (tile_width::<D>() as isize - 1)) as u8);
+            each_bit(edge.cells[t * rows + r], |x| {
+                let mut place = local;
+                place[0] = x as u8;
+                places.push(place);
+            });
+        }
+        (!places.is_empty()).then(|| Points::new(tiles.coords()[t], places))
+    };
+    (0..tiles.coords().len()).filter_map(points).collect()
+}
+
+/// The middles of the faces of a tile on one side, each with the cell inside.
+fn points_on<const D: usize>((a, upper, coords): (usize, bool, [i32; D])) -> Points<D> {
+    let n = tile_width::<D>();
+    let layer = if upper { n - 1 } else { 0 };
+    let cells = places::<D>(n).filter(|p| p[a] == layer).map(|p| p.map(|i| i as u8)).collect();
+    let out = if upper { 0.5 } else { -0.5 };
+    Points::new(coords, cells).shifted(each(|b| if b == a { out } else { 0.0 }))
 }
 
 /// Whether a face of a cell is not wide open.
@@ -567,20 +626,17 @@ fn set_head<const D: usize>(head: &mut Field<D>, v: &VectorField<D>, wind: [Real
     });
 }
 
-/// The sum of two fields with their weights, and of what `more` adds; zero in solids, if there are any.
-fn add_up<const D: usize>(
-    out: &mut Field<D>,
-    parts: [(Real, &Field<D>); 2],
-    solids: Option<&Solids<D>>,
-    more: impl Fn(Row<'_, D>, &mut [Real]) + Sync,
-) {
-    out.par_rows(|row, out| {
-        let [(p, a), (q, b)] = parts.map(|(weight, field)| (weight, field.row(row)));
-        for x in 0..out.len() {
-            out[x] = p * a[x] + q * b[x];
+/// The sum of fields with their weights; zero in solids, if there are any.
+fn add_up<const D: usize>(out: &mut Field<D>, parts: &[(Real, &Field<D>)], solids: Option<&Solids<D>>) {
+    out.par_runs(|row, out| {
+        out.fill(0.0);
+        for &(weight, part) in parts {
+            out.iter_mut().zip(part.run(row)).for_each(|(out, v)| *out += weight * v);
         }
-        more(row, out);
-        if let Some(volume) = solids.and_then(|s| s.volumes_near(row)) {
+    });
+    let Some(solids) = solids else { return };
+    out.par_rows(|row, out| {
+        if let Some(volume) = solids.volumes_near(row) {
             out.iter_mut().zip(volume).filter(|(_, v)| **v == 0.0).for_each(|(out, _)| *out = 0.0);
         }
     });

@@ -285,6 +285,8 @@ fn merge<const D: usize>(level: usize, blocks: &mut [Moments]) {
 /// Points in one tile, which need not exist.
 pub struct Points<const D: usize> {
     coords: [i32; D],
+    /// How far from the centres of their cells they lie.
+    shift: [f64; D],
     /// Where each point is in the tile, block after block, and where each block begins.
     places: Vec<[u8; D]>,
     /// The same, as one list for each axis: kernels work on several points at once.
@@ -312,7 +314,12 @@ impl<const D: usize> Points<D> {
             }
         }
         let along = each(|a| places.iter().map(|p| p[a] as f32).collect());
-        Points { coords, values: vec![0.0; places.len()], places, along, starts, any }
+        Points { coords, shift: [0.0; D], values: vec![0.0; places.len()], places, along, starts, any }
+    }
+
+    /// The same so far away from the centres of their cells.
+    pub fn shifted(self, by: [f64; D]) -> Self {
+        Points { shift: by, ..self }
     }
 
     /// Where the tile is.
@@ -350,7 +357,7 @@ type Block<const D: usize> = (usize, [usize; D]);
 impl<const D: usize> Meeting<'_, D> {
     fn meet(&mut self, points: &mut Points<D>, to: Block<D>, tile: usize, from: Block<D>) {
         let all = first_of::<D>(levels::<D>());
-        let moments = self.tree.blocks[tile * all + first_of::<D>(from.0) + place(from.1, per_side::<D>(from.0))];
+        let moments = &self.tree.blocks[tile * all + first_of::<D>(from.0) + place(from.1, per_side::<D>(from.0))];
         let here = first_points::<D>(to.0) + place(to.1, per_side::<D>(to.0 + 1));
         if moments.size == 0.0 || !points.any[here] {
             return;
@@ -360,9 +367,8 @@ impl<const D: usize> Meeting<'_, D> {
             coords as f64 * tile_width::<D>() as f64 + (block * width) as f64 + 0.5 * (width as f64 - 1.0)
         };
         let center: [f64; D] = each(|a| middle(self.tree.coords[tile][a], from.1[a], source_width));
-        let source = Source::new::<D>(moments, &self.image);
         let center = self.image.of(center);
-        let away: [f64; D] = each(|a| middle(points.coords[a], to.1[a], width) - center[a]);
+        let away: [f64; D] = each(|a| middle(points.coords[a], to.1[a], width) + points.shift[a] - center[a]);
         let distance2: f64 = away.iter().map(|r| r * r).sum();
         let distance = distance2.sqrt();
         let far = |width: f64, distance: f64| {
@@ -371,7 +377,7 @@ impl<const D: usize> Meeting<'_, D> {
             width <= CLOSEST * distance && left_out <= self.faint * distance.powi(3) * falls
         };
         if far((width + source_width) as f64, distance) {
-            return source.add_to::<D>(away, &mut self.series[here]);
+            return Source::new::<D>(moments, &self.image).add_to::<D>(away, &mut self.series[here]);
         }
         if to.0 > 0 && width >= source_width {
             return (0..1 << D).for_each(|n| self.meet(points, (to.0 - 1, child(to.1, n)), tile, from));
@@ -381,7 +387,9 @@ impl<const D: usize> Meeting<'_, D> {
             let block = place(to.1, per_side::<D>(1));
             let range = points.starts[block] as usize..points.starts[block + 1] as usize;
             // From the tile's first cell.
-            let center = each(|a| (center[a] - points.coords[a] as f64 * tile_width::<D>() as f64) as f32);
+            let first = |a: usize| points.coords[a] as f64 * tile_width::<D>() as f64 + points.shift[a];
+            let center = each(|a| (center[a] - first(a)) as f32);
+            let source = Source::new::<D>(moments, &self.image);
             source.add_at(center, points.along.each_ref().map(|x| &x[range.clone()]), &mut points.values[range]);
             return;
         }
@@ -450,7 +458,7 @@ struct Source {
 
 impl Source {
     #[inline(always)]
-    fn new<const D: usize>(m: Moments, image: &Image<D>) -> Self {
+    fn new<const D: usize>(m: &Moments, image: &Image<D>) -> Self {
         let facing = |a: usize| if image.turned[a] { -image.sign } else { image.sign };
         let mut source = Source { sum: image.sign * m.sum as f64, first: [0.0; 3], second: [0.0; 6] };
         for a in 0..D {

@@ -4,6 +4,7 @@ use super::carried::{Values, begin};
 use super::{Liquid, PER_AXIS, Tracking};
 use crate::Real;
 use crate::field::OutOfMemory;
+use crate::force::Dab;
 use crate::grid::Grid;
 use crate::particles::jitter;
 use crate::shape::vector::{add, cross, dot, length, scale, sub};
@@ -85,6 +86,23 @@ impl<const D: usize> Zone<D> {
             on: Box::new(|_| true),
             speed: 0.0,
         }
+    }
+
+    /// Whether a brush does to a liquid what zones do.
+    fn is_painted(dab: &Dab) -> bool {
+        dab.fill || dab.erase > 0.0 || !dab.add.is_empty()
+    }
+
+    /// What a brush does: it fills with liquid at rest, takes all away, or changes what the liquid carries.
+    fn painted(dab: &Dab) -> Option<Self> {
+        let rate = |&(s, rate): &(usize, f64)| -> (usize, Curve) { (s - 1, Arc::new(move |_| rate)) };
+        Self::is_painted(dab).then(|| Zone {
+            fills: dab.fill,
+            drains: dab.erase > 0.0,
+            velocity: dab.fill.then(|| -> Box<dyn Fn(f64) -> [Real; D] + Send + Sync> { Box::new(|_| [0.0; D]) }),
+            rate: dab.add.iter().filter(|(s, _)| *s > 0).map(rate).collect(),
+            ..Zone::at(Box::new(dab.shape()))
+        })
     }
 
     /// How liquid at a place inside moves.
@@ -385,6 +403,7 @@ impl<const D: usize> Liquid<D> {
     /// Lets everything appear whose time has come since the last call.
     pub(super) fn pour(&mut self, time: f64) -> Result<(), OutOfMemory> {
         let from = std::mem::replace(&mut self.poured_until, time);
+        self.take_brush();
         self.make_room_to_pour(from, time)?;
         if self.is_on_grid() {
             self.pour_onto_faces(from, time);
@@ -472,6 +491,14 @@ impl<const D: usize> Liquid<D> {
         self.enter(|account| &mut account.emitted);
         self.allow_carried();
         Ok(())
+    }
+
+    /// Makes zones of what is painted now.
+    fn take_brush(&mut self) {
+        self.zones.truncate(self.zones.len() - self.painted);
+        let dabs = self.brush.dabs();
+        self.zones.extend(dabs.iter().filter_map(Zone::painted));
+        self.painted = dabs.iter().filter(|dab| Zone::<D>::is_painted(dab)).count();
     }
 
     /// Makes sure that there are tiles for all that appears between two times.

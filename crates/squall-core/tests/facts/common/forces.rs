@@ -39,17 +39,18 @@ impl Past {
         past
     }
 
-    /// The channel of Schaefer & Turek (1996) with a mean velocity of 0.2: Reynolds number 20. Shorter than theirs.
-    pub fn channel(cells: usize) -> Self {
-        let flow = Axis::Bounded { lo: Side::Inflow { velocity: [0.2, 0.0] }, hi: Side::Open };
+    /// The channel of Schaefer & Turek (1996) with a mean velocity of 0.2 (Reynolds number 20) or 1 (100), `length` metres long (theirs:
+    /// 2.2).
+    pub fn channel(cells: usize, mean: f64, length: f64) -> Self {
+        let flow = Axis::Bounded { lo: Side::Inflow { velocity: [mean as f32, 0.0] }, hi: Side::Open };
         let walls = Axis::Bounded { lo: Side::STICKY, hi: Side::STICKY };
         // Where the flow comes in uniform and is given its profile lies before the channel.
-        let count = [10 * cells + 3 * cells / 10, 4 * cells + cells / 10];
+        let count = [(10.0 * length * cells as f64).round() as usize + 3 * cells / 10, 4 * cells + cells / 10];
         let size = count.map(|n| 0.1 * n as f64 / cells as f64);
-        let grid = Grid { origin: [1.0 - size[0], 0.0], ..Grid::<2>::new(count, size, [flow, walls]) };
+        let grid = Grid { origin: [length - size[0], 0.0], ..Grid::<2>::new(count, size, [flow, walls]) };
         let mut past = Past::new(grid, 1e-3, [0.2, 0.2], 0.1);
-        past.sim.flow.forces.push(Box::new(Profile));
-        past.sim.flow.set_velocity(|a, u| u.set_from(&grid, |p| if a == 0 { profile(p[1]) } else { 0.0 }));
+        past.sim.flow.forces.push(Box::new(Profile(mean)));
+        past.sim.flow.set_velocity(|a, u| u.set_from(&grid, |p| if a == 0 { mean * profile(p[1]) } else { 0.0 }));
         past
     }
 
@@ -63,13 +64,13 @@ impl Past {
     }
 }
 
-/// The velocity of a channel 0.41 wide.
+/// The velocity of a channel 0.41 wide, where its mean is 1.
 fn profile(y: f64) -> f64 {
-    1.2 * y * (0.41 - y) / (0.41 * 0.41)
+    6.0 * y * (0.41 - y) / (0.41 * 0.41)
 }
 
-/// Holds that velocity where the flow comes in.
-struct Profile;
+/// Holds that velocity, times its own, where the flow comes in.
+struct Profile(f64);
 
 impl Force<2> for Profile {
     fn apply(&mut self, _: &Grid<2>, _: Moment, _: &mut VectorField<2>, _: &[Substance<2>]) {}
@@ -77,7 +78,7 @@ impl Force<2> for Profile {
     fn apply_to_faces(&mut self, grid: &Grid<2>, _: Moment, u: &mut VectorField<2>, _: &[Substance<2>]) -> bool {
         for (a, u) in u.iter_mut().enumerate() {
             u.par_rows(|row, u| {
-                let y = profile(grid.position(squall_core::At::Face(0), row.index)[1]) as f32;
+                let y = (self.0 * profile(grid.position(squall_core::At::Face(0), row.index)[1])) as f32;
                 let held = (-grid.origin[0] / grid.spacing[0]).round() as usize;
                 u[1..=held].fill(if a == 0 { y } else { 0.0 });
             });

@@ -1,0 +1,19 @@
+//! The interactive studio: play with fluids, paint them, and bake exactly what was played.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`open`] | a scene that was opened, and takes as scene files |
+//! | [`player`] | plays it frame by frame: brushes, parameters, undo, rewind; no thread, no window |
+//! | [`session`] | a player in a thread of its own, the latest picture in one slot |
+//! | [`bake`] | finished frames of a take, in the background |
+//! | [`app`] | the window |
+//!
+//! Everything that is done while playing is an [`Edit`](squall::setup::Edit) of the scene, stamped by frame, so `squall run` makes of a saved take
+//! the same bytes that were seen.
+
+#[cfg(feature = "window")]
+pub mod app;
+pub mod bake;
+pub mod open;
+pub mod player;
+pub mod session;
