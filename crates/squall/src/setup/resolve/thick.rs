@@ -28,6 +28,9 @@ pub(crate) const ELASTIC: [(&str, Elastic); 5] = [
 
 const NEVER: f64 = f64::INFINITY;
 
+/// In pascals. Far stiffer matter is not stable when it is hit.
+const STIFFEST: f64 = 1e5;
+
 impl Resolver<'_> {
     /// A modulus or a name, and how it yields and relaxes.
     pub(super) fn elastic(&mut self, file: &SceneFile) -> Option<Elastic> {
@@ -43,13 +46,13 @@ impl Resolver<'_> {
             return None;
         };
         let mut elastic = match &typed.value {
-            NumberOrText::Number(modulus) if *modulus >= 0.0 => {
+            NumberOrText::Number(modulus) if (0.0..=STIFFEST).contains(modulus) => {
                 Elastic { modulus: *modulus, yield_strain: NEVER, yield_rate: 50.0, relaxation: NEVER }
             }
             NumberOrText::Number(modulus) => {
                 self.problems
-                    .error(typed.span, format!("`{KEY}` is {modulus}"), "must not be negative")
-                    .help("jelly 1500, putty 20000 Pa");
+                    .error(typed.span, format!("`{KEY}` is {modulus}"), format!("must be 0 to {STIFFEST} Pa"))
+                    .help("jelly has 1500, putty 20000 Pa; what is stiffer than rubber is an object");
                 return None;
             }
             NumberOrText::Text(text) => match ELASTIC.iter().find(|(name, _)| name == text) {
