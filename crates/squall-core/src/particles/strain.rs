@@ -149,7 +149,7 @@ fn deform<const D: usize>(strain: Matrix<D>, slope: &[[Real; D]; D], how: &Defor
 /// How velocities change over a cell, where stresses live. What is beyond the surface is no matter that could be strained.
 ///
 /// A stress is worth the liquid `V` around it, and is a mean over as many particles as weights say, `m` of those that fill a cell. So strains do as much work on the
-/// flow as the flow does on them if every particle hears `V / m` of each difference.
+/// flow as the flow does on them if every particle hears `V / m` of each difference. That is done beside the surface; inside, where both are about 1, all of it.
 pub(crate) struct Slopes<const D: usize> {
     /// Strains along the axes at centres; for each pair of axes liquid, strain and spin on edges.
     fields: Vec<Field<D>>,
@@ -178,14 +178,20 @@ impl<const D: usize> Slopes<D> {
     ) {
         let part = |phi: Real| (0.5 - (phi - level) / h).clamp(0.0, 1.0);
         let all = per_cell as Real;
-        let share = |liquid: Real, heard: Real| if heard > 0.0 { (liquid * all / heard).min(MOST) } else { 0.0 };
+        // What is full hears differences as they are: how many particles happen to be there would strain jelly anew in every swing, and it would not
+        // come back.
+        let share = |inside: Real, part: Real, heard: Real| match inside > 0.0 && heard > 0.0 {
+            true if part >= 1.0 => 1.0,
+            true => (inside * part * all / heard).min(MOST),
+            false => 0.0,
+        };
         let (centers, edges) = self.fields.split_at_mut(D);
         for (a, out) in centers.iter_mut().enumerate() {
             out.par_rows(|row, out| {
                 let mut pad = Pad::default();
                 let (low, high, phi) = (u[a].row(row), u[a].up(row, a, &mut pad), phi.row(row));
                 let heard = heard[0].row(row);
-                (0..out.len()).for_each(|x| out[x] = share(part(phi[x]), heard[x]) * (high[x] - low[x]));
+                (0..out.len()).for_each(|x| out[x] = share(1.0, part(phi[x]), heard[x]) * (high[x] - low[x]));
             });
         }
         for a in 0..D {
@@ -203,7 +209,7 @@ impl<const D: usize> Slopes<D> {
                 // Liquid, strain and spin from the slopes of both components.
                 let values = |inside: Real, mean: Real, heard: Real, [first, second]: [Real; 2]| {
                     let liquid = inside * part(mean);
-                    [liquid, share(liquid, heard) * 0.5 * (first + second), liquid * 0.5 * (first - second)]
+                    [liquid, share(inside, part(mean), heard) * 0.5 * (first + second), liquid * 0.5 * (first - second)]
                 };
                 rows::for_each([&mut *liquid, strain, spin], |row, [liquid, strain, spin]| {
                     let mut pads = [Pad::default(); 4];
