@@ -49,6 +49,7 @@ const ALL: &[GalleryScene] = scenes! {
     "honey"
     "chocolate"
     "folds"
+    "jelly"
     "rayleigh_benard"
     "stirred_box"
     "turbulence"
