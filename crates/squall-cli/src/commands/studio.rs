@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::exit::{Code, Failure};
 
-const INSTALL: &str = "install it beside this command: cargo install --path crates/squall-studio";
+const INSTALL: &str = "cargo install --path crates/squall-studio installs it beside this command";
 
 /// Play with a scene in a window: paint, change, and bake what was played
 #[derive(clap::Args)]

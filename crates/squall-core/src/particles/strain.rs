@@ -387,7 +387,8 @@ mod tests {
         let slope: [[Real; 3]; 3] = [[0.0, 2.0, 0.0], [0.0; 3], [0.0; 3]];
         let (mut strain, mut yielding) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
         let yields = Deformation { yields: [0.2, 0.0], ..FREE };
-        for step in 1..=100 {
+        // Not as far as it tears.
+        for step in 1..=90 {
             strain = deform(strain, &slope, &FREE);
             yielding = deform(yielding, &slope, &yields);
             // E12 = c t / 2, exactly: shears add up, and so they do in matter that remembers them.
