@@ -241,6 +241,17 @@ impl<const D: usize> Grid<D> {
         self.axes.iter().flat_map(|axis| axis.sides()).flatten().map(|side| speed(&side)).fold(0.0, f64::max)
     }
 
+    /// The velocity along an axis that its sides give to the air far away, in metres per second: that of an inflow, none
+    /// through a wall. `None` if they leave it free.
+    pub fn wind_past_sides(&self, a: usize) -> Option<Real> {
+        let normal = |side: Side<D>| match side {
+            Side::Inflow { velocity } => Some(velocity[a]),
+            Side::Slip | Side::NoSlip { .. } => Some(0.0),
+            Side::Open | Side::Unbounded => None,
+        };
+        self.axes[a].sides()?.into_iter().find_map(normal)
+    }
+
     /// Where the value of cell `index` lives, in metres.
     pub fn position(&self, at: At, index: [isize; D]) -> [f64; D] {
         std::array::from_fn(|a| {

@@ -321,8 +321,9 @@ impl Film {
 /// The parameters of a simulation that a scene changes with time. Forces and sources look at the time themselves.
 fn animated(setup: &Setup) -> Vec<(String, Curve)> {
     let Some(smoke) = setup.smoke.as_ref().filter(|_| setup.grid.is_unbounded()) else { return Vec::new() };
-    let wind = ["wind.x", "wind.y", "wind.z"].into_iter().zip(&smoke.wind);
-    wind.filter(|(_, curve)| !curve.is_constant()).map(|(name, curve)| (name.to_owned(), curve.clone())).collect()
+    let wind = ["wind.x", "wind.y", "wind.z"].into_iter().zip(&smoke.wind).enumerate();
+    let free = wind.filter(|(a, _)| setup.grid.wind_past_sides(*a).is_none()).map(|(_, wind)| wind);
+    free.filter(|(_, curve)| !curve.is_constant()).map(|(name, curve)| (name.to_owned(), curve.clone())).collect()
 }
 
 impl Driver {

@@ -190,8 +190,9 @@ pub struct Flow<const D: usize> {
 
 impl<const D: usize> Flow<D> {
     /// Clean air at rest in a box; moving with the wind where there are no bounds.
-    pub fn new(grid: Grid<D>, options: Options<D>) -> Result<Self, OutOfMemory> {
+    pub fn new(grid: Grid<D>, mut options: Options<D>) -> Result<Self, OutOfMemory> {
         let unbounded = grid.is_unbounded();
+        options.wind = std::array::from_fn(|a| grid.wind_past_sides(a).unwrap_or(options.wind[a]));
         // Some tile has to be there; the first step finds the right ones.
         let layout = match unbounded {
             true => Layout::tiles_within([[0; D]], grid.tile_bounds()),

@@ -134,12 +134,14 @@ impl<const D: usize> Flow<D> {
     }
 
     /// Solids move to where they are at a time. Cells that they leave keep what was advected into them from beside the
-    /// solid; what they cover was advected on with the flow, and what is left in them is none of the fluid's.
+    /// solid; what they cover was advected on with the flow, and what is left in them is none of the fluid's. The pressure
+    /// of cells that they leave is the one beside them.
     pub fn move_obstacles(&mut self, time: f64) {
-        if self.obstacles.is_none() {
-            return;
-        }
+        let Some(Obstacles { solids, .. }) = &mut self.obstacles else { return };
         let timer = self.timings.start();
+        if !solids.are_still() && !self.has_surface {
+            solids.fill_inside(&self.grid, &mut self.pressure, 0.0);
+        }
         self.place_obstacles(time);
         self.clear_obstacles();
         self.timings.stop(Stage::Follow, timer);

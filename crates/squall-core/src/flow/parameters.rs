@@ -63,7 +63,7 @@ impl<const D: usize> Flow<D> {
 
     /// Shows what is far away, where the grid follows the fluid.
     fn visit_surroundings(&mut self, visit: &mut ParameterList<'_>) {
-        for c in 0..D {
+        for c in (0..D).filter(|&c| self.grid.wind_past_sides(c).is_none()) {
             let (name, now) = (["wind.x", "wind.y", "wind.z"][c], self.options.wind[c] as f64);
             if let Some(v) = visit.number(name, "m/s", "velocity of the air far away", [-1e6, 1e6], now) {
                 self.options.wind[c] = v as Real;

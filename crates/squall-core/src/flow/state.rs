@@ -41,6 +41,7 @@ impl<const D: usize> Flow<D> {
         self.place_obstacles(self.clock.time);
         let cfl = self.speed() * dt;
         self.follow(cfl, dt)?;
+        self.weaken_pressure(dt);
         self.forces.iter_mut().try_for_each(|f| f.prepare(&self.grid, &self.layout))?;
         self.timings.stop(Stage::Follow, timer);
         Ok(cfl)

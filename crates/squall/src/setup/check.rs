@@ -24,6 +24,7 @@ pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Probl
     unseen_smoke(setup, file, problems);
     late_targets(setup, file, problems);
     useless_forces(setup, file, problems);
+    idle_wind(setup, file, problems);
 }
 
 impl Setup {
@@ -559,4 +560,33 @@ pub(super) fn budget(
         bytes >> 30
     ));
     problems.errors.pop()
+}
+
+/// Wind that sides keep out.
+fn idle_wind(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    let Some(smoke) = &setup.smoke else { return };
+    let place = file.smoke.as_ref().and_then(|s| s.wind.as_ref()).map(|w| w.span);
+    if !setup.grid.is_unbounded() {
+        if smoke.wind.iter().any(|curve| !curve.is(0.0)) {
+            problems.warn(place, "`smoke.wind` has no effect in a box", "ignored").help(
+                "it is the air around smoke without bounds: make sides \"unbounded\", or let air in through an `inflow` side",
+            );
+        }
+        return;
+    }
+    for (a, curve) in smoke.wind.iter().enumerate() {
+        let axis = ["x", "y", "z"][a];
+        match setup.grid.wind_past_sides(a) {
+            Some(0.0) if !curve.is(0.0) => {
+                let message = format!("wind along {axis} cannot pass the wall across {axis}");
+                let help = format!("make that side \"unbounded\" or \"open\", or leave out the wind along {axis}");
+                problems.warn(place, message, "ignored").help(help);
+            }
+            Some(inflow) if !curve.is(0.0) && !curve.is(inflow) => {
+                let message = format!("the inflow of {inflow} m/s is the wind along {axis}");
+                problems.warn(place, message, "ignored").help(format!("leave out the wind along {axis}"));
+            }
+            _ => {}
+        }
+    }
 }

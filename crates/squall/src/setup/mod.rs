@@ -674,6 +674,17 @@ impl Grid {
         }
     }
 
+    /// The velocity along an axis that its sides give to the air far away, m/s: that of an inflow, none through a wall.
+    /// `None` if they leave it free.
+    pub fn wind_past_sides(&self, axis: usize) -> Option<f64> {
+        let Axis::Bounded { lo, hi } = &self.axes[axis] else { return None };
+        [lo, hi].into_iter().find_map(|side| match side {
+            Side::Inflow(velocity) => Some(velocity[axis]),
+            Side::Slip | Side::NoSlip(_) => Some(0.0),
+            Side::Open | Side::Unbounded => None,
+        })
+    }
+
     /// The longest side of the box, metres.
     pub fn longest(&self) -> f64 {
         self.size.iter().copied().fold(0.0, f64::max)

@@ -174,9 +174,9 @@ impl<const D: usize> Flow<D> {
         for (k, curl) in curl.iter_mut().enumerate().take(count) {
             let velocity = &*velocity;
             curl.par_rows(|row, out| {
-                let bits = ring.nodes[k][layout.row_number(row)];
                 // Along a solid there is vorticity that belongs there.
-                if bits == 0 || solids.is_some_and(|s| s.is_near(row)) {
+                let bits = ring.nodes[k][layout.row_number(row)] & away_from(solids, h, row);
+                if bits == 0 {
                     return out.fill(0.0);
                 }
                 vorticity(grid, velocity, None, axis(k), row, out);
@@ -208,9 +208,10 @@ impl<const D: usize> Flow<D> {
     /// single faces between them would speed up without end. A fourth difference along the edge, `u -= d^4 u / 16`, takes short
     /// waves and leaves waves of 32 cells as they are but for 1e-4.
     fn smooth_the_edge(&mut self) {
-        let Flow { velocity, obstacles, layout, following, .. } = self;
+        let Flow { grid, velocity, obstacles, layout, following, .. } = self;
         let Some(air) = Air::of(following) else { return };
         let solids = obstacles.as_ref().map(|o| &o.solids);
+        let h = grid.spacing[0];
         for (c, u) in velocity.iter_mut().enumerate() {
             let (before, bits, looked_at) = (&mut air.far.kept[c], &air.edge.along[c], &air.edge.near_along[c]);
             before.par_rows(|row, before| {
@@ -220,8 +221,8 @@ impl<const D: usize> Flow<D> {
             });
             let before = &*before;
             u.par_rows(|row, u| {
-                let bits = bits[layout.row_number(row)];
-                if bits == 0 || solids.is_some_and(|s| s.is_near(row)) {
+                let bits = bits[layout.row_number(row)] & away_from(solids, h, row);
+                if bits == 0 {
                     return;
                 }
                 // Rows beside this one along the axis; along x the same one.
@@ -507,6 +508,14 @@ fn points_on<const D: usize>((a, upper, coords): (usize, bool, [i32; D])) -> Poi
     let cells = places::<D>(n).filter(|p| p[a] == layer).map(|p| p.map(|i| i as u8)).collect();
     let out = if upper { 0.5 } else { -0.5 };
     Points::new(coords, cells).shifted(each(|b| if b == a { out } else { 0.0 }))
+}
+
+/// Cells of a row that lie [`BAND`] cells or more from every solid, as bits.
+fn away_from<const D: usize>(solids: Option<&Solids<D>>, h: f64, row: Row<'_, D>) -> u64 {
+    let Some(distances) = solids.and_then(|s| s.distances_near(row)) else { return u64::MAX };
+    // Distances are cut off there.
+    let far = (0.99 * BAND * h) as Real;
+    distances.iter().enumerate().fold(0, |bits, (x, d)| bits | u64::from(*d > far) << x)
 }
 
 /// Whether a face of a cell is not wide open.
