@@ -219,8 +219,8 @@ impl DriveError {
                 "smaller steps (solver.cfl) may help; without --strict this is only reported"
             }
             DriveError::NotAccountedFor(_) => {
-                "this is a fault of the method, not of the scene: please report it; smaller steps (solver.cfl) may help, and \
-                 without --strict this is only a warning"
+                "if obstacles compress fluid that cannot leave, open a side; otherwise this is a fault of the method: please report it. \
+                 Smaller steps (solver.cfl) may help, and without --strict this is only a warning"
             }
             DriveError::Parameter(_) => "look at the [[edit]]s of the scene",
             DriveError::TooManySteps { .. } => "raise solver.cfl, raise time.fps, or make forces and velocities weaker",
