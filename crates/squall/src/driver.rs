@@ -233,7 +233,7 @@ impl DriveError {
 #[non_exhaustive]
 pub enum EditError {
     /// The frame after which it was to be done is past.
-    #[error("nothing can be done after frame {frame} any more: frame {now} is finished")]
+    #[error("cannot edit after frame {frame}: frame {now} is already finished")]
     TooLate {
         /// After which frame it was to be done.
         frame: u64,

@@ -218,9 +218,9 @@ fn quoted(word: &str) -> String {
 fn describe(s: &Summary, plot: Option<&Path>) -> String {
     let folder = s.folder.display();
     let mut text = match s.outcome {
-        Outcome::AlreadyDone => format!("All {} frames were there already.\n", s.frames),
+        Outcome::AlreadyDone => format!("All {} frames already exist.\n", s.frames),
         Outcome::DrawnAgain => {
-            format!("{} frames drawn again in {}, without simulating.\n", s.frames, seconds(s.seconds))
+            format!("{} frames redrawn in {}, without simulating.\n", s.frames, seconds(s.seconds))
         }
         Outcome::Cancelled => format!("{} frames, {} steps so far.\n", s.frames, s.steps),
         Outcome::Done => format!("{} frames, {} steps in {}", s.frames, s.steps, seconds(s.seconds)),
@@ -236,14 +236,14 @@ fn describe(s: &Summary, plot: Option<&Path>) -> String {
         text += &format!("Largest relative divergence {:.1e}.\n", s.largest_divergence);
         for mass in &s.masses {
             let percent = mass.drift().map_or_else(String::new, |d| format!(" ({:+.2} %)", 100.0 * d));
-            text += &format!("{}: {:.6} at first, {:.6} at last{percent}.\n", mass.name, mass.first, mass.last);
+            text += &format!("{}: {:.6} at the start, {:.6} at the end{percent}.\n", mass.name, mass.first, mass.last);
         }
         text += &accounts(&s.masses);
     }
     if let Some(seam) = &s.seam {
         text += &format!(
-            "The loop: from its last frame to its first the flow changes by {:.2} and what it carries by {:.2} of the usual \
-             change from frame to frame.\n",
+            "Loop: from its last frame to its first the velocity changes by {:.2} and the substances by {:.2} times the \
+             median change between frames.\n",
             seam.flow, seam.contents
         );
     }
@@ -267,7 +267,7 @@ fn accounts(masses: &[Mass]) -> String {
         return troubles;
     }
     let worst = masses.iter().map(|m| m.watched.worst_drift.abs()).fold(0.0, f64::max);
-    format!("Everything is accounted for, up to {worst:.0e} per second.\n")
+    format!("All substances are accounted for to within {worst:.0e} per second.\n")
 }
 
 fn finished(s: &Summary, plot: Option<&Path>) -> serde_json::Value {
@@ -366,7 +366,7 @@ mod tests {
     fn one_line_says_that_all_is_well_and_others_name_who_is_not() {
         let mut masses = [mass(1.0, 1.0), mass(1.0, 2.0)];
         masses[0].watched.worst_drift = -2e-6;
-        assert_eq!(accounts(&masses), "Everything is accounted for, up to 2e-6 per second.\n");
+        assert_eq!(accounts(&masses), "All substances are accounted for to within 2e-6 per second.\n");
         masses[1].name = "heat".to_owned();
         let watched = &mut masses[1].watched;
         (watched.worst_drift, watched.worst_excess, watched.worst_value) = (0.0123, 0.5, 1.5);

@@ -260,7 +260,7 @@ pub enum RunError {
         folder: PathBuf,
     },
     /// The run has no raw fields to draw pictures from.
-    #[error("{} does not hold the fields that these pictures show", .folder.display())]
+    #[error("{} lacks the fields that these pictures show", .folder.display())]
     NoFields {
         /// Which folder.
         folder: PathBuf,
@@ -274,7 +274,7 @@ pub enum RunError {
         name: String,
     },
     /// The volumes were computed by another scene.
-    #[error("{} was computed by another scene: not only its looks have changed", .folder.display())]
+    #[error("{} was computed with another simulation: not only the appearance has changed", .folder.display())]
     OtherPhysics {
         /// Which folder.
         folder: PathBuf,

@@ -70,7 +70,7 @@ pub(super) fn draw_again(
         (Driver::new(&old)?, Painter::new(&old)?, Totals::new(old.substances.len()));
     let position = state.position;
     state.restore(|visitor| visit(visitor, &mut driver, &mut old_painter, &mut totals))?;
-    let text = "only the looks of the scene have changed: frames are drawn from its fields, without simulating";
+    let text = "only the appearance of the scene has changed: frames are redrawn from its fields, without simulating";
     observer.event(&Event::Notice(text.to_owned()));
     observer.event(&Event::Started { first: (*every.start()).max(1), last: *every.end(), resumed_from: None });
     let mut painter = Painter::new(setup)?;

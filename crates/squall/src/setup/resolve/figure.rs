@@ -133,7 +133,7 @@ impl Resolver<'_> {
             if !kinds.contains(&kind) {
                 let list = kinds.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ");
                 self.problems
-                    .error(span, format!("`{key}.{name}` means nothing to `{kind}`"), "not of this figure")
+                    .error(span, format!("`{key}.{name}` does not apply to `{kind}`"), "not of this figure")
                     .help(format!("leave it out; it is for {list}"));
             } else if self.d == 2 && ["thickness", "normal"].contains(&name) {
                 self.problems
