@@ -96,7 +96,7 @@ impl Resolver<'_> {
                 .help(format!("add [substance.{name}] with its `initial` value and its `diffusion`"));
         } else if melts.is_some_and(|melts| melts != name) {
             self.problems
-                .error(span, format!("melting and heat loss use different temperatures: `{name}` is not that of `liquid.melting`"), "one of both")
+                .error(span, "`liquid.heat` and `liquid.melting` use different temperatures", "one of both")
                 .help("let `liquid.melting.substance` and `liquid.heat.substance` be the same");
         }
     }
