@@ -1,6 +1,6 @@
 //! PNG pictures: sRGB, 8 or 16 bits, with or without alpha.
 
-use crate::output::{IoError, OutputFile};
+use crate::output::{IoError, OutputFile, open_file};
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
@@ -127,7 +127,7 @@ pub fn read_png16(path: impl AsRef<Path>) -> Result<(u32, u32, Vec<u16>), IoErro
 
 /// Width, height, bits, and four samples for each pixel.
 fn read(path: &Path, transformations: png::Transformations) -> Result<(u32, u32, png::BitDepth, Vec<u8>), IoError> {
-    let file = File::open(path).map_err(IoError::file(path, "open"))?;
+    let file = open_file(path).map_err(IoError::file(path, "open"))?;
     let wrong = |e: png::DecodingError| match e {
         png::DecodingError::IoError(e) if e.kind() != std::io::ErrorKind::UnexpectedEof => {
             IoError::file(path, "read")(e)

@@ -39,7 +39,7 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
         };
         print(format!("# Memory: about {told}, for {} fields of {cells} cells{when}.\n", estimate.fields))?;
         let of = setup.time.looped.as_ref().map_or("", |_| " of a loop");
-        print(format!("# Time: {frames} frames{of}, {} s, at least {steps} steps.\n", setup.time.duration()))?;
+        print(format!("# Time: {frames} frames{of}, {:.3} s, at least {steps} steps.\n", setup.time.duration()))?;
         let disk = bytes(disk_needed(setup, frames.into()));
         print(format!("# Disk: about {disk} or more.\n"))?;
         print(format!("# {}: no errors.\n", loaded.name))?;

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use squall::run::{CancelToken, Mass, Outcome, RunOptions, Summary};
+use squall_core::ledger::Account;
 use squall_io::Start;
 
 use crate::Voice;
@@ -235,8 +236,13 @@ fn describe(s: &Summary, plot: Option<&Path>) -> String {
         text += &format!("{} per step, {:.1} ns per cell.\n", seconds(s.seconds_per_step), s.ns_per_cell_step);
         text += &format!("Largest relative divergence {:.1e}.\n", s.largest_divergence);
         for mass in &s.masses {
-            let percent = mass.drift().map_or_else(String::new, |d| format!(" ({:+.2} %)", 100.0 * d));
-            text += &format!("{}: {:.6} at the start, {:.6} at the end{percent}.\n", mass.name, mass.first, mass.last);
+            text += &format!(
+                "{}: {:.6} at the start, {:.6} at the end{}.\n",
+                mass.name,
+                mass.first,
+                mass.last,
+                change(mass)
+            );
         }
         text += &accounts(&s.masses);
     }
@@ -257,6 +263,19 @@ fn describe(s: &Summary, plot: Option<&Path>) -> String {
         text += &format!("Plot:   {}\n", plot.display());
     }
     text + &format!("Frames: {folder}/frame_*.png\nLog:    {folder}/steps.csv\n")
+}
+
+/// Why there is more or less of a substance than at the start: what went in and out, or the drift where nothing did.
+fn change(mass: &Mass) -> String {
+    let scale = mass.first.abs().max(mass.last.abs());
+    // Solids, corrections and what is unexplained are errors, and belong to the drift.
+    let flows = Account::ENTRIES.iter().zip(mass.entries).take(4).filter(|(_, amount)| amount.abs() > 1e-6 * scale);
+    let flows: Vec<_> = flows.map(|(name, amount)| format!("{name} {amount:.6}")).collect();
+    match mass.drift() {
+        _ if !flows.is_empty() => format!(" ({})", flows.join(", ")),
+        Some(drift) => format!(" ({:+.2} %)", 100.0 * drift),
+        None => String::new(),
+    }
 }
 
 /// One line if everything is accounted for; else one for each substance that is not.
@@ -373,6 +392,15 @@ mod tests {
         let told = accounts(&masses);
         assert!(told.starts_with("Not accounted for: heat, up to 1.23 % appeared"), "{told}");
         assert!(told.contains("1.50000, outside of 0.00000 to 1.00000") && told.lines().count() == 1, "{told}");
+    }
+
+    #[test]
+    fn what_was_emitted_is_told_where_a_percentage_would_mislead() {
+        let mut filled = mass(0.001, 0.08);
+        filled.entries[0] = 0.079;
+        assert_eq!(change(&filled), " (emitted 0.079000)");
+        assert_eq!(change(&mass(1.0, 1.0001)), " (+0.01 %)");
+        assert_eq!(change(&mass(0.0, 0.0)), "");
     }
 
     #[test]

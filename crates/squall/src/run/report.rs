@@ -209,7 +209,7 @@ pub enum RunError {
         folder: PathBuf,
     },
     /// None of the frames that were asked for is there.
-    #[error("the run has frames 1 to {frames}, and none of those that were asked for")]
+    #[error("the run has frames 1 to {frames}, none of those requested")]
     NoFrames {
         /// The last one.
         frames: u32,
@@ -331,7 +331,7 @@ impl RunError {
                 "choose another folder with --out, or move that file away: Squall replaces nothing but its own output"
             }
             RunError::OverItself { .. } => "choose another folder with --out: the pictures of the run stay as they are",
-            RunError::NoFrames { .. } => "for example --frames 10-20",
+            RunError::NoFrames { .. } => "choose frames that the run has, or raise --frames",
             RunError::Folder(FolderError::Io(IoError::Content { .. })) => {
                 "choose another folder with --out, or replace what is there with --overwrite"
             }

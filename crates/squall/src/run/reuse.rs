@@ -113,7 +113,7 @@ fn former(setup: &Setup, options: &RunOptions) -> Option<Setup> {
     if !same || options.start != Start::Resume || scene_hash == SceneHash::from(setup.hash()).to_string() {
         return None;
     }
-    let text = std::fs::read_to_string(options.out.join(SCENE)).ok()?;
+    let text = squall_io::read_text(options.out.join(SCENE)).ok()?;
     let assets = assets.map_or_else(Assets::none, |place| Assets::at(&place)).within(options.memory_limit);
     let (old, _) = Scene::parse(SCENE, &text, &[]).ok()?.with_assets(assets).setup().ok()?;
     let is_it = SceneHash::from(old.hash()).to_string() == scene_hash;
