@@ -3,7 +3,6 @@
 //! Channels are called as Blender calls its own: `ViewLayer.Combined.R`, `ViewLayer.Depth.Z`. Its compositor shows a socket for each
 //! pass, and other programs show layers.
 
-use std::fs::File;
 use std::io::{BufReader, Cursor, Seek, Write};
 use std::path::Path;
 

@@ -1,7 +1,6 @@
 //! PNG pictures: sRGB, 8 or 16 bits, with or without alpha.
 
 use crate::output::{IoError, OutputFile, open_file};
-use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
 
@@ -195,7 +194,7 @@ mod tests {
         let path = folder.join("a.png");
         let samples: Vec<u16> = (0..3 * 5 * 4).map(|i| i * 1091).collect();
         write_png16(&path, 5, 4, &samples).unwrap();
-        let mut reader = png::Decoder::new(BufReader::new(File::open(&path).unwrap())).read_info().unwrap();
+        let mut reader = png::Decoder::new(BufReader::new(open_file(&path).unwrap())).read_info().unwrap();
         let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut bytes).unwrap();
         assert_eq!((info.bit_depth, info.color_type), (png::BitDepth::Sixteen, png::ColorType::Rgb));

@@ -1,4 +1,4 @@
-//! Steps that lead from frame to frame: a scene in, reports and fields out; no folder, no pictures, no files.
+//! The driver: advances a scene from frame to frame, without folders, pictures or files.
 //!
 //! ```
 //! use squall::{CancelToken, Driver, Scene};

@@ -1,4 +1,4 @@
-//! `squall check`: is a scene right, and what will it take?
+//! `squall check`: validates a scene and estimates memory, time and disk space.
 
 use squall::build::{estimate, trial};
 use squall::run::{available_memory, disk_needed, memory_needed, memory_needed_at};

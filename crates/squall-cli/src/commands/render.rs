@@ -1,4 +1,4 @@
-//! `squall render`: the pictures of a finished run, taken again.
+//! `squall render`: renders a finished run again.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Which solver serves which problem.
+//! Choice of the Poisson solver.
 
 use std::fmt;
 

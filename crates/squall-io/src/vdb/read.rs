@@ -1,6 +1,5 @@
 //! Whole files, read.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 

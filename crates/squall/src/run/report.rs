@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, and at its end.
+//! Events, summaries and errors of a run.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What was done while a scene played.
+//! Recorded edits.
 
 use super::key::Range::{Above, AtLeast, Within};
 use super::table::table;

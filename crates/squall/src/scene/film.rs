@@ -1,4 +1,4 @@
-//! How 3D pictures are taken: camera, lights, looks; and volumes and particles as files.
+//! Camera, lights and appearance of 3D pictures; volumes and particles as files.
 
 use serde_json::{Value as Json, json};
 

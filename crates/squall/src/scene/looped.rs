@@ -1,4 +1,4 @@
-//! A run that becomes a loop.
+//! Loops.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! What was typed: the scene file, key by key, with the place of every value. Nothing is filled in or checked here
+//! The scene file as typed, key by key, with the position of every value. Nothing is filled in or checked here
 //! beyond the kind of each value; [`Scene::setup`] does the rest.
 
 pub mod choices;

@@ -1,4 +1,4 @@
-//! Where things are and how they move: the vocabulary that sources and objects share.
+//! Shapes and motion, shared by sources and objects.
 
 use serde_json::{Value as Json, json};
 

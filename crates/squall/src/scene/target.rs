@@ -1,4 +1,4 @@
-//! What smoke is to become: figures, targets, and how it is driven to them.
+//! Figures, targets, and how smoke is driven to them.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! What is painted on the fluid.
+//! Textures advected with the fluid, and stirring rods.
 
 use super::choices::Photo;
 use super::key::Matters::Look;

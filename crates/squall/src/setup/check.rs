@@ -1,4 +1,4 @@
-//! What only the scene as a whole can show: flows that do not add up, emitters that reach nothing, boxes too large.
+//! Checks of the scene as a whole: inflow that does not balance, emitters outside the box, too many cells.
 
 use super::*;
 use crate::diagnostic::{Problem, Problems, Sources, Span};

@@ -1,4 +1,4 @@
-//! From what was typed to what is meant: defaults, units, and a message for everything that cannot be.
+//! From the typed scene to the setup: defaults, units, and messages for everything invalid.
 
 use squall_core::layout::tile_width;
 

@@ -1,4 +1,4 @@
-//! What says where the liquid is, and where its momentum lives.
+//! Tracking of a liquid: particles, markers or a level set.
 //!
 //! | tracking | where it is | its velocity | good for |
 //! |---|---|---|---|

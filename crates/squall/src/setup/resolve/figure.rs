@@ -1,4 +1,4 @@
-//! Figures: files are read here, and made densities on the grid.
+//! Figures: files are read here and converted to densities on the grid.
 
 use std::path::Path;
 

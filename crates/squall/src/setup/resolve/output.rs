@@ -1,4 +1,4 @@
-//! What is written.
+//! Output files.
 
 use super::*;
 

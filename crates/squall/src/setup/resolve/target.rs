@@ -1,4 +1,4 @@
-//! What only the model "target_smoke" has: targets, and how smoke is guided to them.
+//! Keys of the model "target_smoke": targets and their control.
 
 use squall_core::model::target::{PEAKS_MATCH, Parameters, suggest};
 use squall_core::ops::{max_abs, sum};

@@ -1,4 +1,4 @@
-//! What is painted on the fluid, and the rods that stir it.
+//! Textures and stirring rods.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! How thick a liquid is.
+//! Viscosity, elasticity and heat of liquids.
 
 use super::*;
 use crate::scene::Pair;
