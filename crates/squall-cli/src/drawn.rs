@@ -1,4 +1,4 @@
-//! Messages as `miette` draws them: problems of a scene with a caret under the culprit. The library's tests of messages draw them so, too.
+//! Error messages drawn by `miette`, with a caret under the position. Shared with the library's message tests.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What is told while a run goes on: a bar on terminals, lines elsewhere, JSON for programs.
+//! Progress of a run: a bar on terminals, lines elsewhere, JSON for programs.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};

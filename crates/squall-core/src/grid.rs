@@ -1,4 +1,4 @@
-//! Where the cells are, and what stands at the ends of each axis.
+//! Grids: cells, spacing, and the boundary condition at each end of each axis.
 
 use crate::Real;
 

@@ -1,4 +1,4 @@
-//! Ghost cells: the one file that knows what each kind of boundary means for values at each location.
+//! Ghost cells: the only file that knows what each boundary condition means for values at each location.
 
 use crate::Real;
 use crate::field::{Field, Pad, VectorField};

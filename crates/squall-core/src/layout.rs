@@ -1,4 +1,4 @@
-//! Which cells exist and where their values lie in memory.
+//! Which cells exist, and where their values are in memory.
 //!
 //! Kernels work on x-rows: they ask a field for the slice that belongs to a [`Row`], and reach neighbours along the
 //! other axes through [`Row::up`] and [`Row::down`]. Nothing else in the code knows strides. There are two layouts:

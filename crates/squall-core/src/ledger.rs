@@ -1,4 +1,4 @@
-//! Accounts of what is conserved: where the amount of each substance went in a step, and what cannot be explained.
+//! The ledger: where the amount of each conserved quantity went in a step, and what is unexplained.
 //!
 //! ```text
 //! after = before + emitted + dissipated + sides + tiles + solids + unexplained

@@ -1,4 +1,4 @@
-//! ParameterList by name: what can be read and changed while a simulation runs.
+//! Parameters by name, which can be read and changed while a simulation runs.
 //!
 //! Whoever has parameters shows them to a [`ParameterList`], always in the same order. One list serves reading and changing, so
 //! that they cannot disagree.

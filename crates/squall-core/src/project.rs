@@ -1,4 +1,4 @@
-//! Projection: the part of a velocity field that is free of divergence. There is one, for the models and for steps of your own.
+//! Projection onto divergence-free velocities, for the models and for steps of your own.
 //!
 //! Velocities live on faces. What is projected is exact up to the tolerance of the solver, or to rounding if that is direct:
 //!

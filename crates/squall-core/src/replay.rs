@@ -1,4 +1,4 @@
-//! Flows that are recorded, changed and put back; and everything else, moved along such a flow.
+//! Recorded flows: recording, changing, replaying, and advecting along them.
 //!
 //! A recorded flow is a [`Snapshot`]: snapshots can be mixed, compared and saved. A mixture of flows without divergence has none
 //! either.

@@ -1,4 +1,4 @@
-//! What happened in a step. Reports are returned, never swallowed.
+//! Reports of steps and solves.
 
 use crate::clock::Stopwatch;
 use crate::ledger::Ledger;

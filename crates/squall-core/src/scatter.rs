@@ -1,4 +1,4 @@
-//! From particles to the grid: sums of what many contribute to places that they share, the same bits on any number of threads.
+//! Scatter from particles to the grid, bit-identical for any number of threads.
 //!
 //! Every tile ([`mod@crate::tiles`]) has a window of its own, its cells and some around it, into which it adds what its particles
 //! contribute, in its own order. Then every tile adds up its cells from the windows that reach them, in a fixed order. Nothing is

@@ -1,4 +1,4 @@
-//! What a simulation looks like from outside: no dimension, no grid type, only named values.
+//! The interface of a simulation, without dimension or grid type: named fields, parameters, state.
 
 use crate::cancel::CancelToken;
 use crate::clock::Clock;

@@ -10,7 +10,7 @@
 //! last bits are not) and packed by LZ4, chunks in parallel. The file is checked as a whole before any of it is used.
 
 use crate::SceneHash;
-use crate::output::{IoError, OutputFile};
+use crate::output::{IoError, OutputFile, open_file};
 use rayon::prelude::*;
 use squall_core::StateVisitor;
 use std::fs::File;
@@ -278,7 +278,7 @@ impl Checkpoint {
     /// Like [`open`](Self::open), whatever the scene.
     pub fn open_any(path: impl AsRef<Path>) -> Result<Self, CheckpointError> {
         let path = path.as_ref().to_owned();
-        let file = File::open(&path).map_err(IoError::file(&path, "open"))?;
+        let file = open_file(&path).map_err(IoError::file(&path, "open"))?;
         let unreadable = |e: io::Error| CheckpointError::Io(IoError::file(&path, "read")(e));
         let length = file.metadata().map_err(unreadable)?.len();
 

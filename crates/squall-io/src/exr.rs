@@ -3,7 +3,6 @@
 //! Channels are called as Blender calls its own: `ViewLayer.Combined.R`, `ViewLayer.Depth.Z`. Its compositor shows a socket for each
 //! pass, and other programs show layers.
 
-use std::fs::File;
 use std::io::{BufReader, Cursor, Seek, Write};
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use ::exr::prelude::{
     MetaData, ReadChannels, ReadLayers, SmallVec, Text, WritableImage, f16, read,
 };
 
-use crate::output::{IoError, OutputFile};
+use crate::output::{IoError, OutputFile, open_file};
 
 /// How numbers are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,7 +144,7 @@ fn timecode(ExrTime { fps, frame }: ExrTime) -> Option<TimeCode> {
 /// Reads one pass of a picture; `Ok(None)`: it has no such pass.
 pub fn read_exr(path: impl AsRef<Path>, pass: &str) -> Result<Option<ExrPixels>, IoError> {
     let path = path.as_ref();
-    let file = File::open(path).map_err(IoError::file(path, "open"))?;
+    let file = open_file(path).map_err(IoError::file(path, "open"))?;
     let wrong = |e: ::exr::error::Error| match e {
         ::exr::error::Error::Io(e) if e.kind() != std::io::ErrorKind::UnexpectedEof => IoError::file(path, "read")(e),
         e => IoError::content(path, format!("not a whole OpenEXR picture: {e}")),

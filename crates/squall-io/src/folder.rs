@@ -161,7 +161,9 @@ impl OutputFolder {
                 return Err(FolderError::OtherScene { folder: folder.to_owned(), scene: before.scene, same_name });
             }
             None => {
-                let single = single.iter().find(|name| folder.join(name).symlink_metadata().is_ok()).cloned();
+                let records = [CHECKPOINT, PREVIOUS_CHECKPOINT, RECORDS];
+                let mut single = single.iter().map(String::as_str).chain(records);
+                let single = single.find(|name| folder.join(name).symlink_metadata().is_ok()).map(str::to_owned);
                 if let Some(file) = numbered_files(folder, &manifest.series)?.pop().or(single) {
                     return Err(FolderError::UnknownFiles { folder: folder.to_owned(), file });
                 }

@@ -1,7 +1,6 @@
 //! PNG pictures: sRGB, 8 or 16 bits, with or without alpha.
 
-use crate::output::{IoError, OutputFile};
-use std::fs::File;
+use crate::output::{IoError, OutputFile, open_file};
 use std::io::{BufReader, Write};
 use std::path::Path;
 
@@ -127,7 +126,7 @@ pub fn read_png16(path: impl AsRef<Path>) -> Result<(u32, u32, Vec<u16>), IoErro
 
 /// Width, height, bits, and four samples for each pixel.
 fn read(path: &Path, transformations: png::Transformations) -> Result<(u32, u32, png::BitDepth, Vec<u8>), IoError> {
-    let file = File::open(path).map_err(IoError::file(path, "open"))?;
+    let file = open_file(path).map_err(IoError::file(path, "open"))?;
     let wrong = |e: png::DecodingError| match e {
         png::DecodingError::IoError(e) if e.kind() != std::io::ErrorKind::UnexpectedEof => {
             IoError::file(path, "read")(e)
@@ -195,7 +194,7 @@ mod tests {
         let path = folder.join("a.png");
         let samples: Vec<u16> = (0..3 * 5 * 4).map(|i| i * 1091).collect();
         write_png16(&path, 5, 4, &samples).unwrap();
-        let mut reader = png::Decoder::new(BufReader::new(File::open(&path).unwrap())).read_info().unwrap();
+        let mut reader = png::Decoder::new(BufReader::new(open_file(&path).unwrap())).read_info().unwrap();
         let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut bytes).unwrap();
         assert_eq!((info.bit_depth, info.color_type), (png::BitDepth::Sixteen, png::ColorType::Rgb));

@@ -53,7 +53,9 @@ pub use mesh::{
 pub use movie::{MovieError, MovieFormat, assemble};
 pub use npy::{read_npy, write_npy};
 pub use outline::{OutlineStyle, write_outline_svg};
-pub use output::{IoError, OutputFile, sweep_temporaries, sync_files, sync_folder, write_whole};
+pub use output::{
+    IoError, OutputFile, open_file, read_file, read_text, sweep_temporaries, sync_files, sync_folder, write_whole,
+};
 pub use records::{Damage, Stamp};
 pub use scene_hash::SceneHash;
 pub use vdb::{

@@ -20,7 +20,7 @@ pub fn write_npy(path: impl AsRef<Path>, shape: &[usize], values: &[f32]) -> Res
 /// Reads an array as [`write_npy`] writes it: its shape and its values.
 pub fn read_npy(path: impl AsRef<Path>) -> Result<(Vec<usize>, Vec<f32>), IoError> {
     let path = path.as_ref();
-    let bytes = std::fs::read(path).map_err(IoError::file(path, "read"))?;
+    let bytes = crate::read_file(path).map_err(IoError::file(path, "read"))?;
     parse(&bytes).ok_or_else(|| IoError::content(path, "not an array of 32-bit floats as Squall writes them"))
 }
 

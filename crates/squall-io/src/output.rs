@@ -1,7 +1,7 @@
 //! The one writer of the project: a file appears under its final name when it is whole, or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -183,6 +183,26 @@ impl Drop for OutputFile {
             let _ = fs::remove_file(&self.temporary);
         }
     }
+}
+
+/// Opens a file for reading. Only regular files, and links to them: opening a pipe would wait for ever, and a device may have no end.
+pub fn open_file(path: impl AsRef<Path>) -> io::Result<File> {
+    match fs::metadata(&path)?.is_file() {
+        true => File::open(path),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+    }
+}
+
+/// Reads a whole regular file.
+pub fn read_file(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_file(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a whole regular file as text.
+pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
+    String::from_utf8(read_file(path)?).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
 }
 
 /// Writes a whole file in one go.

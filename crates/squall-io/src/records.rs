@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use crate::output::{IoError, write_whole};
+use crate::output::{IoError, open_file, read_file, write_whole};
 
 /// The name of the table.
 pub const RECORDS: &str = "files.csv";
@@ -30,7 +30,7 @@ impl Stamp {
     /// That of a file as it is now.
     pub fn of(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = path.as_ref();
-        let mut file = File::open(path).map_err(IoError::file(path, "open"))?;
+        let mut file = open_file(path).map_err(IoError::file(path, "open"))?;
         let mut hasher = crc32fast::Hasher::new();
         let (mut buffer, mut bytes) = (vec![0; 1 << 16], 0);
         loop {
@@ -69,7 +69,7 @@ impl Records {
     /// The table that is there; without rows if there is none.
     pub fn read(folder: &Path) -> Self {
         let mut rows = Vec::new();
-        let text = fs::read(folder.join(RECORDS)).unwrap_or_default();
+        let text = read_file(folder.join(RECORDS)).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         rows.extend(whole.lines().skip(1).map_while(parse));

@@ -1,4 +1,4 @@
-//! Motion on a picture, fitted to the pictures before and after it.
+//! Motion vectors fitted to the pictures before and after.
 //!
 //! The velocity of smoke says where it goes. What is *seen* to move is not quite that: sources stand still while smoke leaves them,
 //! smoke fades, layers move across each other, and velocities change until the next frame. So the motion that a velocity gives is

@@ -1,4 +1,4 @@
-//! What is wrong with a scene, where, and how to put it right.
+//! Problems of a scene: message, position, advice.
 
 use std::fmt;
 use std::sync::Arc;

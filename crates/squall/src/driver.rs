@@ -1,4 +1,4 @@
-//! Steps that lead from frame to frame: a scene in, reports and fields out; no folder, no pictures, no files.
+//! The driver: advances a scene from frame to frame, without folders, pictures or files.
 //!
 //! ```
 //! use squall::{CancelToken, Driver, Scene};
@@ -233,7 +233,7 @@ impl DriveError {
 #[non_exhaustive]
 pub enum EditError {
     /// The frame after which it was to be done is past.
-    #[error("nothing can be done after frame {frame} any more: frame {now} is finished")]
+    #[error("cannot edit after frame {frame}: frame {now} is already finished")]
     TooLate {
         /// After which frame it was to be done.
         frame: u64,

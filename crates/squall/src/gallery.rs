@@ -1,4 +1,4 @@
-//! The gallery of scenes that every copy of Squall carries, and the scene that a new project starts from.
+//! The built-in scenes, and templates for new ones.
 
 use crate::assets::Assets;
 use crate::scene::Scene;

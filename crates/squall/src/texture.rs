@@ -1,4 +1,4 @@
-//! From what a scene paints on its fluid to what pictures and volumes show of it.
+//! From the texture of a scene to pictures and volumes.
 
 use squall_core::{Simulation, Volume};
 use squall_render::texture::fine::{Displacements, refined};

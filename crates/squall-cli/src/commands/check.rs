@@ -1,4 +1,4 @@
-//! `squall check`: is a scene right, and what will it take?
+//! `squall check`: validates a scene and estimates memory, time and disk space.
 
 use squall::build::{estimate, trial};
 use squall::run::{available_memory, disk_needed, memory_needed, memory_needed_at};
@@ -34,18 +34,18 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
         let cells = spread.map_or(setup.cell_count(), |s| s.cells);
         let when = match spread {
             Some(s) if s.frames < u64::from(frames) => format!(" after {} frames, more after that", s.frames),
-            Some(_) => " at the most; a trial on few cells shows how far it goes".to_owned(),
+            Some(_) => " at most, from a trial run on a coarse grid".to_owned(),
             None => String::new(),
         };
         print(format!("# Memory: about {told}, for {} fields of {cells} cells{when}.\n", estimate.fields))?;
         let of = setup.time.looped.as_ref().map_or("", |_| " of a loop");
-        print(format!("# Time: {frames} frames{of}, {} s, at least {steps} steps.\n", setup.time.duration()))?;
+        print(format!("# Time: {frames} frames{of}, {:.3} s, at least {steps} steps.\n", setup.time.duration()))?;
         let disk = bytes(disk_needed(setup, frames.into()));
         print(format!("# Disk: about {disk} or more.\n"))?;
-        print(format!("# {} is right.\n", loaded.name))?;
+        print(format!("# {}: no errors.\n", loaded.name))?;
     }
     if available_memory().is_some_and(|available| memory > available / 10 * 9) {
-        tracing::warn!("this machine has not enough memory free to run it");
+        tracing::warn!("this machine does not have enough free memory to run it");
     }
     Ok(Code::Done)
 }

@@ -188,7 +188,7 @@ impl Args {
             let mut words = vec!["flipbook".to_owned()];
             words.extend(std::env::args().skip_while(|word| word != "flipbook").skip(1));
             words.retain(|word| word != "--restart" && word != "--overwrite");
-            eprintln!("Interrupted. To go on: {}", command(&words));
+            eprintln!("Interrupted. To resume: {}", command(&words));
         }
         Code::Interrupted
     }

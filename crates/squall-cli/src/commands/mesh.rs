@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use squall::run::mesh;
+use squall::setup::Model;
 
 use super::render::{Again, parse_frames};
 use crate::Voice;
@@ -53,6 +54,10 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
         set.push(format!("output.mesh=[{}]", formats.join(", ")));
     }
     let mut loaded = args.scene.load_with(&set, voice)?;
+    if loaded.setup.model != Model::Liquid {
+        let help = "only runs with model = \"liquid\" have a surface".to_owned();
+        return Err(Failure::new(Code::Input, format!("`{}` is not a liquid", loaded.name), Some(help)));
+    }
     if loaded.setup.output.mesh.is_empty() {
         let usual = if loaded.setup.dimensions() == 2 { "svg" } else { "ply" };
         set.push(format!("output.mesh=[{usual:?}]"));

@@ -1,4 +1,4 @@
-//! `squall render`: the pictures of a finished run, taken again.
+//! `squall render`: renders a finished run again.
 
 use std::path::{Path, PathBuf};
 
@@ -112,7 +112,7 @@ impl Again<'_> {
         let summary = summary?;
         if !voice.quiet {
             let text = match summary.outcome {
-                Outcome::AlreadyDone => format!("All {} {} were there already.\n", summary.frames, self.what),
+                Outcome::AlreadyDone => format!("All {} {} already exist.\n", summary.frames, self.what),
                 _ => format!("{} {} in {}.\n", summary.frames, self.what, seconds(summary.seconds)),
             };
             print(text + &files(&summary))?;

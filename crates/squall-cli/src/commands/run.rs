@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use squall::run::{CancelToken, Mass, Outcome, RunOptions, Summary};
+use squall_core::ledger::Account;
 use squall_io::Start;
 
 use crate::Voice;
@@ -218,9 +219,9 @@ fn quoted(word: &str) -> String {
 fn describe(s: &Summary, plot: Option<&Path>) -> String {
     let folder = s.folder.display();
     let mut text = match s.outcome {
-        Outcome::AlreadyDone => format!("All {} frames were there already.\n", s.frames),
+        Outcome::AlreadyDone => format!("All {} frames already exist.\n", s.frames),
         Outcome::DrawnAgain => {
-            format!("{} frames drawn again in {}, without simulating.\n", s.frames, seconds(s.seconds))
+            format!("{} frames redrawn in {}, without simulating.\n", s.frames, seconds(s.seconds))
         }
         Outcome::Cancelled => format!("{} frames, {} steps so far.\n", s.frames, s.steps),
         Outcome::Done => format!("{} frames, {} steps in {}", s.frames, s.steps, seconds(s.seconds)),
@@ -235,15 +236,20 @@ fn describe(s: &Summary, plot: Option<&Path>) -> String {
         text += &format!("{} per step, {:.1} ns per cell.\n", seconds(s.seconds_per_step), s.ns_per_cell_step);
         text += &format!("Largest relative divergence {:.1e}.\n", s.largest_divergence);
         for mass in &s.masses {
-            let percent = mass.drift().map_or_else(String::new, |d| format!(" ({:+.2} %)", 100.0 * d));
-            text += &format!("{}: {:.6} at first, {:.6} at last{percent}.\n", mass.name, mass.first, mass.last);
+            text += &format!(
+                "{}: {:.6} at the start, {:.6} at the end{}.\n",
+                mass.name,
+                mass.first,
+                mass.last,
+                change(mass)
+            );
         }
         text += &accounts(&s.masses);
     }
     if let Some(seam) = &s.seam {
         text += &format!(
-            "The loop: from its last frame to its first the flow changes by {:.2} and what it carries by {:.2} of the usual \
-             change from frame to frame.\n",
+            "Loop: from its last frame to its first the velocity changes by {:.2} and the substances by {:.2} times the \
+             median change between frames.\n",
             seam.flow, seam.contents
         );
     }
@@ -259,6 +265,19 @@ fn describe(s: &Summary, plot: Option<&Path>) -> String {
     text + &format!("Frames: {folder}/frame_*.png\nLog:    {folder}/steps.csv\n")
 }
 
+/// Why there is more or less of a substance than at the start: what went in and out, or the drift where nothing did.
+fn change(mass: &Mass) -> String {
+    let scale = mass.first.abs().max(mass.last.abs());
+    // Solids, corrections and what is unexplained are errors, and belong to the drift.
+    let flows = Account::ENTRIES.iter().zip(mass.entries).take(4).filter(|(_, amount)| amount.abs() > 1e-6 * scale);
+    let flows: Vec<_> = flows.map(|(name, amount)| format!("{name} {amount:.6}")).collect();
+    match mass.drift() {
+        _ if !flows.is_empty() => format!(" ({})", flows.join(", ")),
+        Some(drift) => format!(" ({:+.2} %)", 100.0 * drift),
+        None => String::new(),
+    }
+}
+
 /// One line if everything is accounted for; else one for each substance that is not.
 fn accounts(masses: &[Mass]) -> String {
     let troubles = masses.iter().filter_map(|m| Some(format!("Not accounted for: {}, {}.\n", m.name, m.trouble()?)));
@@ -267,7 +286,7 @@ fn accounts(masses: &[Mass]) -> String {
         return troubles;
     }
     let worst = masses.iter().map(|m| m.watched.worst_drift.abs()).fold(0.0, f64::max);
-    format!("Everything is accounted for, up to {worst:.0e} per second.\n")
+    format!("All substances are accounted for to within {worst:.0e} per second.\n")
 }
 
 fn finished(s: &Summary, plot: Option<&Path>) -> serde_json::Value {
@@ -366,13 +385,22 @@ mod tests {
     fn one_line_says_that_all_is_well_and_others_name_who_is_not() {
         let mut masses = [mass(1.0, 1.0), mass(1.0, 2.0)];
         masses[0].watched.worst_drift = -2e-6;
-        assert_eq!(accounts(&masses), "Everything is accounted for, up to 2e-6 per second.\n");
+        assert_eq!(accounts(&masses), "All substances are accounted for to within 2e-6 per second.\n");
         masses[1].name = "heat".to_owned();
         let watched = &mut masses[1].watched;
         (watched.worst_drift, watched.worst_excess, watched.worst_value) = (0.0123, 0.5, 1.5);
         let told = accounts(&masses);
         assert!(told.starts_with("Not accounted for: heat, up to 1.23 % appeared"), "{told}");
         assert!(told.contains("1.50000, outside of 0.00000 to 1.00000") && told.lines().count() == 1, "{told}");
+    }
+
+    #[test]
+    fn what_was_emitted_is_told_where_a_percentage_would_mislead() {
+        let mut filled = mass(0.001, 0.08);
+        filled.entries[0] = 0.079;
+        assert_eq!(change(&filled), " (emitted 0.079000)");
+        assert_eq!(change(&mass(1.0, 1.0001)), " (+0.01 %)");
+        assert_eq!(change(&mass(0.0, 0.0)), "");
     }
 
     #[test]

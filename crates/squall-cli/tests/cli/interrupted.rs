@@ -171,6 +171,137 @@ fn killed_water_goes_on_to_the_same_bytes() {
 }
 
 #[test]
+fn killed_honey_that_melts_and_flows_without_bounds_goes_on_to_the_same_bytes() {
+    let scene = r#"
+        model = "liquid"
+        [grid]
+        cells = [32, 32]
+        size = [0.1, 0.1]
+        [boundary]
+        x = "unbounded"
+        y = { lo = "no_slip", hi = "unbounded" }
+        [liquid]
+        viscosity = 0.005
+        melting = { range = [300.0, 360.0], solid = 0.5, latent = 20.0 }
+        heat = { cooling = 500.0 }
+        [substance.temperature]
+        initial = "280 + 100*(x > 0.05)"
+        diffusion = 1e-6
+        [[blob]]
+        shape = { box = { min = [0.02, 0.0], max = [0.06, 0.05] } }
+        [[spout]]
+        center = [0.07, 0.08]
+        direction = [-1.0, -0.5]
+        width = 0.01
+        speed = 0.5
+        set = { temperature = 370.0 }
+        [time]
+        frames = 10
+        [output]
+        width = 48
+        fields = ["liquid"]
+        particles = ["npy"]
+        mesh = ["svg"]
+        checkpoint_seconds = 0.001
+    "#;
+    kill_until_done("kill-honey", scene);
+}
+
+#[test]
+fn killed_jelly_goes_on_to_the_same_bytes() {
+    let scene = r#"
+        model = "liquid"
+        [grid]
+        cells = [16, 16, 16]
+        [boundary]
+        y = { lo = "no_slip", hi = "open" }
+        [liquid]
+        elasticity = "putty"
+        [[blob]]
+        shape = { box = { min = [0.25, 0.0, 0.25], max = [0.75, 0.5, 0.75] } }
+        velocity = [0.5, -1.0, 0.0]
+        [time]
+        frames = 10
+        [output]
+        width = 48
+        particles = true
+        mesh = ["ply", "usda"]
+        checkpoint_seconds = 0.001
+    "#;
+    kill_until_done("kill-jelly", scene);
+}
+
+#[test]
+fn a_killed_take_of_smoke_without_bounds_goes_on_to_the_same_bytes() {
+    let scene = r#"
+        model = "smoke"
+        [grid]
+        cells = [48, 48]
+        [[source]]
+        shape = { sphere = { center = [0.5, 0.2], radius = 0.08 } }
+        set = { density = 1.0, temperature = 150.0 }
+        [[edit]]
+        frame = 5
+        stroke = { points = [[0.2, 0.5], [0.3, 0.5], [0.4, 0.55]], radius = 0.1, paint = { density = 20.0 }, push = 30.0 }
+        [[edit]]
+        frame = 9
+        parameter = { name = "confinement", value = 2.0 }
+        [time]
+        frames = 24
+        [output]
+        width = 96
+        fields = ["density", "velocity"]
+        checkpoint_seconds = 0.001
+    "#;
+    kill_until_done("kill-take", scene);
+}
+
+#[test]
+fn pipes_and_devices_in_the_folder_of_a_run_are_not_waited_for() {
+    let folder = Folder::new("pipes");
+    folder.write("s.toml", &scene().replace("frames = 40", "frames = 4"));
+    let make_pipe = |path: &Path| Command::new("mkfifo").arg(path).status().is_ok_and(|status| status.success());
+    for name in
+        ["squall.json", "checkpoint.sqc", "files.csv", "steps.csv", "scene.toml", ".squall-lock", "frame_0002.png"]
+    {
+        // In a folder with nothing else, and in that of a finished run.
+        for finished in [false, true] {
+            let out = format!("{finished}-{name}");
+            let path = folder.path().join(&out).join(name);
+            if finished {
+                folder.ok(&["run", "s.toml", "-q", "--out", &out]);
+            } else {
+                std::fs::create_dir(folder.path().join(&out)).unwrap();
+            }
+            let _ = std::fs::remove_file(&path);
+            if !make_pipe(&path) {
+                return;
+            }
+            let mut child =
+                folder.command(&["run", "s.toml", "-q", "--out", &out]).stderr(Stdio::null()).spawn().unwrap();
+            let begun = Instant::now();
+            let ended = loop {
+                match child.try_wait().unwrap() {
+                    Some(status) => break Some(status),
+                    // Such a run takes a tenth of a second; the rest is for busy machines.
+                    None if begun.elapsed() > Duration::from_secs(60) => break None,
+                    None => std::thread::sleep(Duration::from_millis(5)),
+                }
+            };
+            if ended.is_none() {
+                child.kill().unwrap();
+            }
+            let code = ended.unwrap_or_else(|| panic!("{out} is waited for")).code();
+            // Refused, or made again where it is the run's own.
+            assert!(matches!(code, Some(0 | 2 | 3 | 5)), "{out}: {code:?}");
+            if !finished && name != "scene.toml" {
+                assert_ne!(code, Some(0), "{out} is not the run's own");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_killed_loop_with_a_texture_goes_on_to_the_same_bytes() {
     let scene = r#"
         [grid]

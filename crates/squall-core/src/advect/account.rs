@@ -1,4 +1,4 @@
-//! What transport does to the amount of a substance: what passes through the sides, and a small remainder put back.
+//! The effect of advection on the amount of a substance: flux through the sides, and the small error that is put back.
 //!
 //! `sum after = sum before + through_sides` for what is carried with [`carry`](super::carry) as conserved, up to the
 //! error of transport, which [`settle`] can put back. Sums are over cells, not yet times their volume.

@@ -1,4 +1,4 @@
-//! The error of linear interpolation, measured there and back and taken out before values move (BFECC, Dupont & Liu 2003).
+//! BFECC (Dupont & Liu 2003): the error of linear interpolation is measured there and back and subtracted before values move.
 //!
 //! ```text
 //! a1 = A a                         every cell takes what the flow carries into it

@@ -1,4 +1,4 @@
-//! What the limiter cuts off goes to the cells around that have room for it, so that transport neither makes nor loses mass.
+//! Conservative limiting: what the limiter cuts off goes to neighbouring cells that have room, so that advection conserves mass.
 //!
 //! With `b` the limited value, `x` what was cut off, `r+` and `r-` the room up and down to the limits, and `K` the weights
 //! of the 5^D cells around, `[.02, 1, 1, 1, .02]` along each axis:

@@ -1,4 +1,4 @@
-//! Where substances are: most of the air holds none, and moving nothing takes no work.
+//! Where substances are present: elsewhere advection has nothing to do.
 //!
 //! A field is uniform but for some cells: what transport leaves differs from that one value only within reach of them. So
 //! values are computed there, written around it, and read nowhere else; the result is the same to the bit as if all had been

@@ -1,4 +1,4 @@
-//! Transport in flux form: what leaves a cell enters its neighbour, so that nothing is ever lost.
+//! Advection in flux form, which conserves mass exactly.
 //!
 //! Along one axis, with `v` the flow through an interface in cells per step, `q` the value on the side where the flow comes
 //! from and `s` its limited slope, what passes is the flux of Lax and Wendroff wherever the field is smooth:

@@ -1,4 +1,4 @@
-//! Transport of centred and staggered fields together, on a box or on tiles.
+//! Advection of centred and staggered fields together, on a box or on tiles.
 //!
 //! Paths are traced once, from the cell centres, and kept as displacements in cells. What lives on a face moves by the
 //! mean of the displacements on its two sides: as accurate as a path of its own to about a thousandth of a cell, at a

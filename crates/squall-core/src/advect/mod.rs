@@ -1,4 +1,4 @@
-//! Transport: every cell takes the value that the flow carries into it.
+//! Semi-Lagrangian advection.
 //!
 //! | scheme | order | samples per field | bounds | ns per cell, 2D / 3D | energy kept |
 //! |---|---|---|---|---|---|

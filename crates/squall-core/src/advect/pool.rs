@@ -1,4 +1,4 @@
-//! Things that are dear to make: who is done with one puts it back.
+//! A pool of objects that are expensive to make.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Mutex;

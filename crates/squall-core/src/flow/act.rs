@@ -1,4 +1,4 @@
-//! What acts on the flow: forces, sources, losses, viscosity and diffusion.
+//! Forces, sources, losses, viscosity and diffusion.
 
 use smallvec::SmallVec;
 

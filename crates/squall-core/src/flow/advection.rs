@@ -1,4 +1,4 @@
-//! Advection: paths, what moves along them, and what that must not change.
+//! Advection of a flow: tracing paths, moving velocity and substances along them, correcting mass.
 
 use smallvec::SmallVec;
 

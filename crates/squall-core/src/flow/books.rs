@@ -1,4 +1,4 @@
-//! Books: what each part of a step does to the amount of every substance.
+//! Bookkeeping: the change of every substance in each part of a step.
 //!
 //! Amounts are measured between the parts, and each change is entered where it belongs. Advection must not change an amount
 //! except through the sides; what it does change is put back ([`Flow::balance`](super::Flow::balance)).

@@ -1,4 +1,4 @@
-//! A grid that follows the fluid: tiles appear ahead of it and vanish behind it.
+//! An unbounded grid: tiles are added ahead of the fluid and removed behind it.
 //!
 //! A cell is occupied if some substance differs from its ambient value by more than a threshold. Tiles exist wherever an
 //! occupied cell, or a source, is within the buffer: as far as the fluid can get in the coming step, and a few cells of clean

@@ -1,4 +1,4 @@
-//! The flow under every model: velocities on faces, what they carry, what acts on them, and the parts of a time step.
+//! The flow that all models share: face velocities, substances, forces, obstacles, and the parts of a time step.
 //!
 //! A model holds a `Flow` and what only it has, and writes its step as a list of parts. Each part is a public method that
 //! reads like its formula, so a step of your own takes a few lines. Smoke past a ball:

@@ -1,4 +1,4 @@
-//! Solids in the flow.
+//! Obstacles in the flow.
 //!
 //! While things are advected, solids hold the flow and the substances beside them ([`Solids::constrain`],
 //! [`Solids::fill_inside`]), so that nothing looks across their surface; between steps they hold none. A moving solid needs

@@ -1,4 +1,4 @@
-//! What can be changed in a flow while it runs. Memory that a change needs is taken at the beginning of the next step.
+//! Parameters of a flow that can change while it runs. Memory that a change needs is allocated at the start of the next step.
 
 use super::{Flow, velocity_ends};
 use crate::Real;

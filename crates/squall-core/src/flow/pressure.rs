@@ -1,4 +1,4 @@
-//! The pressure makes the flow incompressible.
+//! The pressure projection of a flow.
 
 use super::Flow;
 use super::far::Far;

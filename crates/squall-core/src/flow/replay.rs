@@ -1,4 +1,4 @@
-//! A flow that is recorded and put back, and what it carries along a flow from outside.
+//! Recording and replaying a flow, and advecting substances along a given flow.
 
 use super::Flow;
 use super::advection::fastest;

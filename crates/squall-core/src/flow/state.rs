@@ -1,4 +1,4 @@
-//! The frame of a step, and what others see of a flow: reports, named fields, the state that is saved.
+//! Begin and end of a step, and the outside view of a flow: reports, named fields, saved state.
 
 use smallvec::SmallVec;
 

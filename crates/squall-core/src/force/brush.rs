@@ -1,4 +1,4 @@
-//! A brush: what is painted into a flow while it runs.
+//! A brush that paints into a flow while it runs.
 //!
 //! Whoever paints and the flow hold the same [`Brush`]. Between two steps it is told what it does from then on: a list of [`Dab`]s. A brush
 //! that does nothing changes no bit.

@@ -1,4 +1,4 @@
-//! Spots in which an emitter is at work while others rest.
+//! Noise that modulates an emitter in space and time.
 
 use super::NoiseField;
 use crate::Real;

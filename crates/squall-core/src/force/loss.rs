@@ -1,4 +1,4 @@
-//! How substances vanish and temperatures settle.
+//! Dissipation of substances and cooling.
 //!
 //! | law | rate of `d = a - ambient` | after `dt` | look |
 //! |---|---|---|---|

@@ -1,4 +1,4 @@
-//! What acts on a fluid: accelerations, and sources of substances and momentum.
+//! Forces, and sources of substances and momentum.
 //!
 //! Everything is a rate per second (or a value that is held), so that a result does not depend on the time step.
 

@@ -1,4 +1,4 @@
-//! Rods that are moved through the fluid, as by a hand.
+//! Rods that move along a path and drag the fluid.
 
 use super::{Force, Moment, Substance};
 use crate::Real;

@@ -1,4 +1,4 @@
-//! Sets of places of a layout: a bit for each cell of each row.
+//! Bit sets over the cells of a layout.
 
 use crate::Real;
 use crate::field::Field;

@@ -1,4 +1,4 @@
-//! Velocities beyond the surface of a liquid: what particles there see, and what new liquid begins with.
+//! Extrapolation of velocities beyond the surface of a liquid.
 //!
 //! Layer by layer: a face that is not known takes the mean of those beside it that are. Every layer reads what the one before left, so
 //! no order matters. Which faces are known is a bit of each ([`Bits`]): a layer is found by shifting words, and only its own faces are looked at.

@@ -1,4 +1,4 @@
-//! Where a liquid is: the signed distance to its surface, negative inside, at cell centres.
+//! Level sets: the signed distance to the surface of a liquid, negative inside, at cell centres.
 //!
 //! | file | what it holds |
 //! |---|---|

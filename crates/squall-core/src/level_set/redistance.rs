@@ -1,4 +1,4 @@
-//! Distances inside of a liquid from what is known outside: `|grad phi| = 1`.
+//! Redistancing inside a liquid: `|grad phi| = 1`.
 //!
 //! Every pass gives each cell of the liquid the solution from the smallest values beside it on each axis, as the pass before left them
 //! (the upwind scheme of Rouy & Tourin 1992): after `n` passes distances up to `n` cells are right. No order matters.

@@ -1,4 +1,4 @@
-//! Stable Fluids (Stam 1999) with velocities at cell centres, and three ways to lose less energy than the paper does.
+//! Stable Fluids (Stam 1999) with velocities at cell centres, and three splittings that lose less energy than the paper's.
 //!
 //! Advection follows the staggered field of the flow, which is free of divergence to rounding; the velocities at the centres
 //! are what is advected. The projection is that of the faces between them, exact, and the centres follow approximately

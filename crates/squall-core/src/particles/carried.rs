@@ -1,4 +1,4 @@
-//! What particles carry besides momentum: inks, heat. Some numbers for each, in the order of the particles of a tile.
+//! Values that particles carry besides momentum: inks, heat. Some numbers for each, in the order of the particles of a tile.
 //!
 //! Mixing lets every particle take a part `s` of the mean around it, by way of the cells and with linear weights `w`:
 //!

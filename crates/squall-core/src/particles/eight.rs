@@ -1,4 +1,4 @@
-//! Numbers of eight particles at once.
+//! SIMD: values of eight particles at once.
 //!
 //! Particles lie together as they are used by others; kernels turn eight of them round into vectors, and back. Safe code for that, as
 //! the compiler makes it, takes two to three times as long per particle as these few instructions (moving 42 ns instead of 18), so this is the second place of

@@ -1,4 +1,4 @@
-//! Elastic strain that particles carry: how much of their deformation they remember.
+//! Elastic strain of particles.
 //!
 //! A particle carries `E = (B - 1) / 2`, where `B = F F^T` says how the matter around it is stretched (left Cauchy-Green). It changes by
 //!

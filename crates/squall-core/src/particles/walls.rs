@@ -1,4 +1,4 @@
-//! What keeps particles in the box.
+//! Walls of the box for particles.
 
 use crate::Real;
 use crate::grid::{Axis, Grid, Side};

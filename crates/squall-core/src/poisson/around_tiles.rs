@@ -1,4 +1,4 @@
-//! `lap f = r` in free space, where `r` is zero but on some tiles.
+//! `lap f = r` in free space, where `r` is zero except on some tiles.
 //!
 //! Nothing bounds such a solution at the rim of the tiles, so it need not be looked for on them, ragged as they are: in the box
 //! around them transforms find it exactly, if somebody says what it is on the sides of the box. Sides of the grid that the

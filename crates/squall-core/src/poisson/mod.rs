@@ -118,7 +118,7 @@ pub enum CellState {
 
 /// The solver cannot do what is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{solver} knows neither solids nor a free surface: plan with them")]
+#[error("{solver} supports neither solids nor a free surface: plan with them")]
 pub struct Unsuitable {
     /// What it is.
     pub solver: String,

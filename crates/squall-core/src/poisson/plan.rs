@@ -1,4 +1,4 @@
-//! Which solver serves which problem.
+//! Choice of the Poisson solver.
 
 use std::fmt;
 
@@ -79,7 +79,7 @@ pub fn plan<const D: usize>(problem: Problem<D>) -> Plan<D> {
     } else if problem.solids {
         (Method::Multigrid, "obstacles close faces inside the grid, which transforms cannot handle")
     } else if problem.on_tiles() {
-        (Method::AroundTiles, "the fluid goes anywhere, and the box around it goes along")
+        (Method::AroundTiles, "the grid is unbounded, and its bounding box moves with the fluid")
     } else {
         (Method::Spectral, "a plain box without obstacles: transforms along each axis solve it exactly in one pass")
     };

@@ -1,4 +1,4 @@
-//! Values between the cells.
+//! Interpolation between cells.
 //!
 //! Sampling works on chunks of up to 128 cells: of an x-row, or several rows of a tile. A point is given as a displacement from its cell, in
 //! cells: `cell = i + floor(d)`, `fraction = d - floor(d)`, which has the same rounding wherever the cell lies. All fields

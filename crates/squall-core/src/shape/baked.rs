@@ -1,4 +1,4 @@
-//! Distances on a grid: quick answers for shapes whose exact distance is dear.
+//! Signed distances sampled on a grid, for shapes whose exact distance is expensive.
 //!
 //! Space is cut into blocks of 8 cells a side. Blocks near the surface keep the distance at all their nodes, those at the
 //! rim included, so that a look-up touches one block alone; the others keep the distance of their centre, which bounds

@@ -1,4 +1,4 @@
-//! Shapes made of shapes.
+//! Boolean combinations of shapes.
 //!
 //! A union is exact outside, an intersection inside; on the other side the value is the usual lower bound. Either way the
 //! surface itself is exact. What is moved outwards or inwards ([`Offset`], [`Shell`]) is as exact as the distance of the

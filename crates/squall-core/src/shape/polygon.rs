@@ -16,7 +16,7 @@ pub enum PolygonError {
         points: usize,
     },
     /// A coordinate is infinite or not a number.
-    #[error("outline {outline}, point {point} (counted from 1) is not at a finite place")]
+    #[error("outline {outline}, point {point} (counted from 1) is not at a finite position")]
     NotFinite {
         /// Number of the outline, from 1.
         outline: usize,

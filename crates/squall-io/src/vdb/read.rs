@@ -1,6 +1,5 @@
 //! Whole files, read.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -15,7 +14,7 @@ use super::tree::place;
 use super::wire::{Cursor, Parsed};
 use super::write::{HALF_SUFFIX, MAGIC, NAME_SEPARATOR, VERSION};
 use super::{VdbClass, VdbPrecision, VdbValues};
-use crate::output::IoError;
+use crate::output::{IoError, open_file};
 
 /// The oldest file version that is read: since then, grids tell their compression.
 const OLDEST: u32 = 222;
@@ -100,7 +99,7 @@ pub fn parse_vdb(bytes: &[u8], path: impl AsRef<Path>) -> Result<VdbFile, IoErro
 /// Reads a whole file once it looks like an OpenVDB file.
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, IoError> {
     let unreadable = |e| IoError::file(path, "read")(e);
-    let mut file = File::open(path).map_err(IoError::file(path, "open"))?;
+    let mut file = open_file(path).map_err(IoError::file(path, "open"))?;
     let mut bytes = Vec::new();
     file.by_ref().take(8).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes != MAGIC.to_le_bytes() {

@@ -1,4 +1,4 @@
-//! Light that spreads in the lens.
+//! Bloom.
 //!
 //! The picture is halved again and again, each time with a soft filter, and what is left at every size is brought back to
 //! full size: the sum of these blurs has a bright core and a wide faint rim, as glare has. Light is moved, not made.

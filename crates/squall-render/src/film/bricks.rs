@@ -1,4 +1,4 @@
-//! The fields to draw, as rays want them.
+//! Fields as bricks for ray marching.
 //!
 //! A brick covers 8³ cells' worth of space between cell centres and holds the 9³ values at its corners and inside, so
 //! that a sample never needs a neighbour. Values are 16 bits between the least and the largest of the brick: 0.7 times

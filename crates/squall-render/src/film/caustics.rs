@@ -1,4 +1,4 @@
-//! Light that falls through water: its shadow, and the bright lines in it.
+//! Shadows and caustics of water.
 //!
 //! From each corner of a regular grid of light, a ray follows the light through the surface. Where the four corners of a
 //! square of the grid arrive, the light of the square arrives: spread over a larger area it is weaker, gathered on a

@@ -1,4 +1,4 @@
-//! What is all around, by the direction of a ray: what water mirrors and bends.
+//! The environment by ray direction: what water reflects and refracts.
 
 use super::camera::Lens;
 use super::style::{Light, Style};

@@ -1,4 +1,4 @@
-//! Light that fire throws on smoke, objects and the ground.
+//! Light of fire on smoke, objects and the ground.
 //!
 //! What glows in a brick is one lamp, in the middle of its light; where there are many, neighbours are joined. To smoke there are
 //! some dozens of them, to surfaces, which look for shadows of objects, a few. A lamp of the power `P = sum(e dV)` gives

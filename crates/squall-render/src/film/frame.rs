@@ -1,4 +1,4 @@
-//! The finished picture in linear light, and its way to a screen.
+//! The finished picture in linear light, and tone mapping.
 
 use super::bloom;
 use crate::color::{Background, Encoder, Rgb, from_srgb};

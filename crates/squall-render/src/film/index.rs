@@ -1,4 +1,4 @@
-//! Which bricks there are, and which of them a line crosses: empty space costs next to nothing.
+//! The index of bricks and line traversal, which skips empty space.
 //!
 //! Two levels: a dense grid of nodes over the bounding box, each of which is empty or a table of 8³ bricks. Coordinates
 //! are in cells from the lower corner of that box, so that it does not matter where in the world it lies.

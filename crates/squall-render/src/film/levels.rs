@@ -1,4 +1,4 @@
-//! The surface of a liquid as rays want it.
+//! The surface of a liquid for ray casting.
 //!
 //! Only bricks through which the surface goes hold values; of all others it is known on which side they lie, and rays
 //! leap over them. A brick has two copies of its values, both in cells:

@@ -1,4 +1,4 @@
-//! The colours of heat.
+//! Colour ramps of heat.
 
 use super::style::{Glow, Ramp};
 use crate::color::Rgb;

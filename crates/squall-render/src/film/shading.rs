@@ -1,4 +1,4 @@
-//! The look of surfaces and of the ground: light, shadow and smoke's shadow on them.
+//! Shading of surfaces and the ground, with shadows of objects and smoke.
 
 use super::bricks::Bricks;
 use super::camera::Ray;

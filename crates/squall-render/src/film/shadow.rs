@@ -1,4 +1,4 @@
-//! How much of each light reaches every place in the smoke.
+//! Transmittance from each light through the smoke.
 //!
 //! Light is followed from brick to brick, away from its source. Within a brick the optical depth between a node and the
 //! face nearer to the light is summed up; what lies behind that face has been computed before and is looked up there:

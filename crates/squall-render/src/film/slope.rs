@@ -1,4 +1,4 @@
-//! Slopes of sparse volumes.
+//! Gradients of sparse volumes.
 
 use rayon::prelude::*;
 use squall_core::Volume;

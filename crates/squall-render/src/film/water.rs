@@ -1,4 +1,4 @@
-//! What is seen in water and through it.
+//! Reflections and refractions of water.
 //!
 //! A ray that meets the surface goes on as two: mirrored with the weight `F` of Fresnel's law, bent with `1 - F`. The
 //! heavier of both is followed at once and the other later, if it is worth it; nothing is left to chance, so there is no

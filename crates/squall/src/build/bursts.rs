@@ -1,4 +1,4 @@
-//! Sources that are on for a while, once or again and again.
+//! Sources that are on for a while, once or periodically.
 
 use std::ops::Range;
 

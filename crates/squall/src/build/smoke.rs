@@ -190,7 +190,7 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
     let why = match setup.grid.is_unbounded() {
-        true => format!("{}; memory is estimated for smoke that fills the box that is looked at", plan.reason),
+        true => format!("{}; memory is estimated for smoke that fills the framed box", plan.reason),
         false => plan.reason.to_owned(),
     };
     Estimate { bytes, fields, solver: plan.how(), why }

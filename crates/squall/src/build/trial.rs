@@ -1,4 +1,4 @@
-//! How far smoke or a liquid without bounds will spread: a run on few cells tells it in advance, in a second.
+//! Trial runs on a coarse grid, which predict how far unbounded smoke or liquid will spread.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};

@@ -97,7 +97,7 @@ fn tokens(text: &str) -> Result<Vec<(Token<'_>, Range<usize>)>, ExprError> {
                     '%' => "write mod(a, b)",
                     _ => "operators are + - * / ^ < > <= >= and parentheses",
                 };
-                let message = format!("`{}` means nothing in an expression", c.escape_debug());
+                let message = format!("`{}` is not allowed in an expression", c.escape_debug());
                 return Err(error(message, at..at + c.len_utf8(), Some(help.into())));
             }
         }

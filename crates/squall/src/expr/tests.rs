@@ -101,7 +101,7 @@ fn messages_point_at_the_culprit_and_say_what_to_do() {
     assert_eq!(message("x ** 2"), text("`**` is not an operator", "powers are written x^2", "**"));
     assert_eq!(
         message("x == 2"),
-        text("`=` means nothing in an expression", "comparisons are `<`, `>`, `<=` and `>=`", "=")
+        text("`=` is not allowed in an expression", "comparisons are `<`, `>`, `<=` and `>=`", "=")
     );
     assert_eq!(message("sin + 1"), text("`sin` is a function", "write sin(...)", "sin"));
     assert_eq!(message("x(2)"), text("`x` is a value, not a function", "write x*(...)", "x"));
@@ -120,7 +120,7 @@ fn messages_point_at_the_culprit_and_say_what_to_do() {
     assert_eq!(message("").0, "the expression is empty");
     assert_eq!(message("1.2.3").0, "`1.2.3` is not a number");
     assert_eq!(message("1e99").0, "1e99 is too large");
-    assert_eq!(message("x + ä").0, "`ä` means nothing in an expression");
+    assert_eq!(message("x + ä").0, "`ä` is not allowed in an expression");
 }
 
 #[test]

@@ -56,7 +56,7 @@ pub enum LayoutError {
         rows: u32,
     },
     /// Columns or rows that make no power of two.
-    #[error("{given} {what} make no texture whose sides are powers of two")]
+    #[error("{given} {what} cannot make a texture whose sides are powers of two")]
     NotPowerOfTwo {
         /// Columns or rows.
         what: &'static str,

@@ -1,4 +1,4 @@
-//! Contrast lost by mixing, given back.
+//! Restores contrast lost by blending.
 //!
 //! A mixture of two fields that know nothing of each other is duller than either: its peaks are lower and its edges wider. A
 //! power law `c v^p` undoes that: what is nothing stays nothing, the order of values stays, and `c` and `p` are found such that

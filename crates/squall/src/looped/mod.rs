@@ -1,4 +1,4 @@
-//! Simulations without end: a stretch of frames whose last leads into its first, in the flow and in what it carries.
+//! Seamless loops: a stretch of frames whose end is blended into its start, in velocity and in substances.
 //!
 //! A turbulent flow never comes back to where it was. So a loop is made in three parts:
 //!

@@ -1,4 +1,4 @@
-//! Smoke that takes one shape after the other, without a scene file: shapes and wishes in, a scene out.
+//! Morphs: from a list of shapes to a scene of target smoke.
 //!
 //! | file | what it holds |
 //! |---|---|

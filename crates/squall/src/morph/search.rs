@@ -1,4 +1,4 @@
-//! The gentlest push that brings smoke to its target, found by trying.
+//! Search for the weakest drive that reaches a target.
 
 /// How hard smoke is pushed: factors on what is usual.
 #[derive(Clone, Copy, Debug, PartialEq)]

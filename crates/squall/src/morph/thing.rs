@@ -1,4 +1,4 @@
-//! What smoke can be.
+//! Shapes of a morph.
 
 use std::path::{Path, PathBuf};
 

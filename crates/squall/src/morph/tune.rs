@@ -1,4 +1,4 @@
-//! `--tune`: which push meets the targets up to a stated error, found on a coarse grid.
+//! `--tune`: the drive that meets the targets within a given error, found on a coarse grid.
 
 use squall_core::model::target::{Parameters, suggest};
 use squall_core::{At, Field, Grid, Side, Simulation};

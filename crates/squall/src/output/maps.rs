@@ -159,7 +159,7 @@ impl Sidecar {
 
 /// What the file of an earlier run says; `None` if there is none.
 fn earlier_scales(path: &Path) -> Option<Vec<(u64, f64)>> {
-    let value: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let value: Value = serde_json::from_slice(&squall_io::read_file(path).ok()?).ok()?;
     let scales = value.pointer("/passes/flow/png/scales")?.as_array()?;
     scales.iter().map(|s| Some((s.get("from_frame")?.as_u64()?, s.get("scale")?.as_f64()?))).collect()
 }

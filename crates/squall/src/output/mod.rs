@@ -1,4 +1,4 @@
-//! What a run writes. Every kind of file is one [`FrameOutput`] in a file of its own and a line in [`outputs`]; the run loop, the budget,
+//! Output files. Every kind of file is one [`FrameOutput`] in a file of its own and a line in [`outputs`]; the run loop, the budget,
 //! resuming and `squall render` know nothing else of them.
 //!
 //! | file | what it writes |

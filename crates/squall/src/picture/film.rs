@@ -1,4 +1,4 @@
-//! Pictures taken by a camera: smoke, fire and objects in one light.
+//! 3D pictures.
 
 use squall_core::{CancelToken, Shape, Simulation, Volume};
 use squall_render::color::{Background, from_srgb8};

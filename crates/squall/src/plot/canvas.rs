@@ -1,4 +1,4 @@
-//! Lines and letters on a white sheet.
+//! Lines and text on a white canvas.
 
 use squall_io::picture::Font;
 

@@ -34,7 +34,7 @@ impl TargetTable {
     /// Reads `targets.csv`; `None` if there is no such file.
     pub fn read(path: impl AsRef<Path>) -> Result<Option<Self>, IoError> {
         let path = path.as_ref();
-        match std::fs::read_to_string(path) {
+        match squall_io::read_text(path) {
             Ok(text) => Ok(Some(Self::parse(&text))),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(IoError::File { path: path.to_owned(), action: "read", source }),

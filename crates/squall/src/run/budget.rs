@@ -1,4 +1,4 @@
-//! Refuses what cannot fit before anything is allocated.
+//! Memory and disk budgets, checked before anything is allocated.
 
 use std::path::Path;
 

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-use squall_io::{IoError, write_whole};
+use squall_io::{IoError, open_file, write_whole};
 
 /// A CSV file whose first column is the number of the step or frame. Rows wait in memory until [`save`](Self::save), which adds
 /// them to the file. A row that was cut off by a crash is made again when the run is resumed.
@@ -61,7 +61,7 @@ impl Log {
 /// The whole rows of a file with their numbers: as many columns as the header has, and an end. Nothing comes after a row that is not
 /// whole, or whose number does not follow.
 fn rows(path: &Path) -> impl Iterator<Item = (u64, String)> {
-    let mut lines = File::open(path).ok().into_iter().flat_map(|file| {
+    let mut lines = open_file(path).ok().into_iter().flat_map(|file| {
         let mut reader = BufReader::new(file);
         std::iter::from_fn(move || {
             let mut line = String::new();

@@ -167,7 +167,7 @@ fn volume_path(run: &Path, frame: u64) -> PathBuf {
 /// Volumes belong to the scene that they were computed by: only its looks may change.
 fn same_physics(setup: &Setup, run: &Path, assets: &Assets) -> Result<(), RunError> {
     let path = run.join(SCENE);
-    let text = std::fs::read_to_string(&path).map_err(|_| RunError::NoVolumes { folder: run.to_owned() })?;
+    let text = squall_io::read_text(&path).map_err(|_| RunError::NoVolumes { folder: run.to_owned() })?;
     let parsed = Scene::parse(&path.display().to_string(), &text, &[]);
     let before = parsed.and_then(|scene| scene.with_assets(assets.clone()).setup());
     match before {

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, and at its end.
+//! Events, summaries and errors of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -209,7 +209,7 @@ pub enum RunError {
         folder: PathBuf,
     },
     /// None of the frames that were asked for is there.
-    #[error("the run has frames 1 to {frames}, and none of those that were asked for")]
+    #[error("the run has frames 1 to {frames}, none of those requested")]
     NoFrames {
         /// The last one.
         frames: u32,
@@ -260,7 +260,7 @@ pub enum RunError {
         folder: PathBuf,
     },
     /// The run has no raw fields to draw pictures from.
-    #[error("{} does not hold the fields that these pictures show", .folder.display())]
+    #[error("{} lacks the fields that these pictures show", .folder.display())]
     NoFields {
         /// Which folder.
         folder: PathBuf,
@@ -274,7 +274,7 @@ pub enum RunError {
         name: String,
     },
     /// The volumes were computed by another scene.
-    #[error("{} was computed by another scene: not only its looks have changed", .folder.display())]
+    #[error("{} was computed with another simulation: not only the appearance has changed", .folder.display())]
     OtherPhysics {
         /// Which folder.
         folder: PathBuf,
@@ -331,7 +331,7 @@ impl RunError {
                 "choose another folder with --out, or move that file away: Squall replaces nothing but its own output"
             }
             RunError::OverItself { .. } => "choose another folder with --out: the pictures of the run stay as they are",
-            RunError::NoFrames { .. } => "for example --frames 10-20",
+            RunError::NoFrames { .. } => "choose frames that the run has, or raise --frames",
             RunError::Folder(FolderError::Io(IoError::Content { .. })) => {
                 "choose another folder with --out, or replace what is there with --overwrite"
             }

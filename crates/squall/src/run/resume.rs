@@ -1,4 +1,4 @@
-//! Which state a run goes on from: the newest whose files are all there as they were written.
+//! Finds the newest checkpoint whose files are all intact.
 
 use std::path::Path;
 

@@ -70,7 +70,7 @@ pub(super) fn draw_again(
         (Driver::new(&old)?, Painter::new(&old)?, Totals::new(old.substances.len()));
     let position = state.position;
     state.restore(|visitor| visit(visitor, &mut driver, &mut old_painter, &mut totals))?;
-    let text = "only the looks of the scene have changed: frames are drawn from its fields, without simulating";
+    let text = "only the appearance of the scene has changed: frames are redrawn from its fields, without simulating";
     observer.event(&Event::Notice(text.to_owned()));
     observer.event(&Event::Started { first: (*every.start()).max(1), last: *every.end(), resumed_from: None });
     let mut painter = Painter::new(setup)?;
@@ -113,7 +113,7 @@ fn former(setup: &Setup, options: &RunOptions) -> Option<Setup> {
     if !same || options.start != Start::Resume || scene_hash == SceneHash::from(setup.hash()).to_string() {
         return None;
     }
-    let text = std::fs::read_to_string(options.out.join(SCENE)).ok()?;
+    let text = squall_io::read_text(options.out.join(SCENE)).ok()?;
     let assets = assets.map_or_else(Assets::none, |place| Assets::at(&place)).within(options.memory_limit);
     let (old, _) = Scene::parse(SCENE, &text, &[]).ok()?.with_assets(assets).setup().ok()?;
     let is_it = SceneHash::from(old.hash()).to_string() == scene_hash;

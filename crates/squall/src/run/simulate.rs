@@ -1,4 +1,4 @@
-//! The part of a run that computes: steps, pictures, checkpoints.
+//! The computing part of a run: steps, pictures, checkpoints.
 
 use std::path::PathBuf;
 use std::time::Instant;

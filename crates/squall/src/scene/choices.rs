@@ -1,4 +1,4 @@
-//! Words that scenes choose from.
+//! Enumerated values of scenes.
 
 use super::table::choices;
 
@@ -14,37 +14,37 @@ choices! {
         Smoke = "smoke",
         /// Smoke that forms pictures, letters and shapes, one after the other.
         TargetSmoke = "target_smoke",
-        /// Water that splashes, in a box.
+        /// Liquids: water, honey, jelly.
         Liquid = "liquid",
     }
 
-    /// What says where a liquid is.
+    /// How a liquid is tracked.
     pub enum Tracking {
-        /// Particles that carry its momentum: splashes, kept volume.
+        /// Particles that carry momentum: splashes, conserved volume.
         Particles = "particles",
-        /// Particles that only say where it is; its velocity lives on the grid.
+        /// Marker particles; the velocity is stored on the grid.
         Markers = "markers",
-        /// A distance that the flow carries, kept right by particles beside the surface: smooth.
+        /// A particle level set: smooth surfaces.
         LevelSet = "level_set",
     }
 
-    /// What particles of a liquid take from the grid.
+    /// Particle-grid transfer.
     pub enum Transfer {
-        /// Velocity and how it changes around: calm, keeps rotation.
+        /// Affine particle-in-cell: calm, conserves rotation.
         Apic = "apic",
         /// Mostly the change of velocity: livelier and noisier.
         Flip = "flip",
     }
 
-    /// How the viscosity of a liquid acts.
+    /// Treatment of viscosity in a liquid.
     pub enum Viscous {
-        /// By the whole stress, with nothing on the surface: threads fold and coil, and what turns goes on turning.
+        /// Full stress with a free surface: threads fold and coil, rotation is not damped.
         Full = "full",
-        /// On one component of the velocity after the other, as in textbooks.
+        /// One velocity component at a time, as in textbooks; damps rotation.
         Component = "component",
     }
 
-    /// What is interpolated while a liquid melts.
+    /// Interpolation of viscosity while a liquid melts.
     pub enum MeltingLaw {
         /// The logarithm of the viscosity: smooth over many orders of magnitude.
         Log = "log",
@@ -76,7 +76,7 @@ choices! {
         Npy = "npy",
     }
 
-    /// What is around, behind everything and in what water mirrors.
+    /// The environment, seen behind everything and in reflections.
     pub enum Sky {
         /// A bright room with large soft lights.
         Studio = "studio",
@@ -84,7 +84,7 @@ choices! {
         Background = "background",
     }
 
-    /// What of a picture counts as drawn.
+    /// What counts as drawn in a picture.
     pub enum Channel {
         /// What is opaque, if something is not; else what differs from the colour along the border.
         Auto = "auto",
@@ -96,7 +96,7 @@ choices! {
         Brightness = "brightness",
     }
 
-    /// Patterns that Squall draws.
+    /// Built-in patterns.
     pub enum Photo {
         /// Wet stones of a beach.
         Pebbles = "pebbles",
@@ -108,7 +108,7 @@ choices! {
         Inks = "inks",
     }
 
-    /// Which axis of a file points upwards.
+    /// Up axis of a file.
     pub enum Up {
         /// As in Squall, Houdini, Maya and glTF files.
         Y = "y",
@@ -154,7 +154,7 @@ choices! {
         Area = "area",
     }
 
-    /// How smoke vanishes.
+    /// Dissipation law of smoke.
     pub enum FadeLaw {
         /// All of it evenly: the same part each second.
         Even = "even",
@@ -162,15 +162,15 @@ choices! {
         ThinFirst = "thin_first",
     }
 
-    /// How solids enter the grid.
+    /// Discretisation of obstacles.
     pub enum Solids {
-        /// Cells are cut by surfaces: slopes are smooth.
+        /// Cut cells: smooth slopes.
         CutCells = "cut_cells",
-        /// Cells are solid or not: slopes are stairs.
+        /// Whole cells: staircase.
         Cells = "cells",
     }
 
-    /// How things move between keys.
+    /// Interpolation between keyframes.
     pub enum Interpolation {
         /// At constant speed.
         Linear = "linear",
@@ -180,31 +180,31 @@ choices! {
         Step = "step",
     }
 
-    /// How much work goes into a picture.
+    /// Render quality.
     pub enum Quality {
-        /// To see how things are.
+        /// Fast, for checking.
         Preview = "preview",
-        /// To show.
+        /// For movies.
         Final = "final",
         /// For stills: every cell is lit, many rays.
         Best = "best",
     }
 
-    /// How light becomes what a screen shows.
+    /// Tone mapping.
     pub enum Tone {
-        /// What the numbers say; what is brighter than 0.8 bends towards white.
+        /// Linear up to 0.8, then a soft shoulder towards white.
         Soft = "soft",
-        /// As film shows it: highlights roll off, bright colours go over into white.
+        /// Film-like: highlights roll off, bright colours desaturate.
         Filmic = "filmic",
-        /// With the contrast of the Academy's reference look.
+        /// ACES reference contrast.
         Aces = "aces",
-        /// What the numbers say; what is brighter than white is cut off.
+        /// sRGB, clipped at white.
         Srgb = "srgb",
-        /// The numbers themselves, without the curve of sRGB.
+        /// Linear values without the sRGB curve.
         Linear = "linear",
     }
 
-    /// How values are advected.
+    /// Advection scheme.
     pub enum Advection {
         /// Second order, with a limiter: the sharpest.
         MacCormack = "maccormack",
@@ -214,7 +214,7 @@ choices! {
         MonotoneCubic = "monotone_cubic",
     }
 
-    /// How a step is split into advection and pressure.
+    /// Order of a time step.
     pub enum Splitting {
         /// Pressure of the last step and a centred trace: second order, one projection.
         LaggedPressure = "lagged_pressure",
@@ -226,7 +226,7 @@ choices! {
         Paper = "paper",
     }
 
-    /// Which velocity carries values.
+    /// The advecting velocity.
     pub enum AdvectWith {
         /// That of the faces, which has no divergence.
         Face = "face",
@@ -234,7 +234,7 @@ choices! {
         Cell = "cell",
     }
 
-    /// How paths are traced back.
+    /// Backtracing scheme.
     pub enum Tracer {
         /// Second order, third order at large steps.
         Auto = "auto",
@@ -246,7 +246,7 @@ choices! {
         Adaptive = "adaptive",
     }
 
-    /// How viscosity and diffusion are stepped.
+    /// Time integration of viscosity and diffusion.
     pub enum Diffusion {
         /// Backward Euler.
         Implicit = "implicit",
@@ -266,25 +266,25 @@ choices! {
         None = "none",
     }
 
-    /// What is written for each frame besides the picture.
+    /// Additional images per frame.
     pub enum Pass {
-        /// Pixels from this frame to the next.
+        /// Motion vectors to the next frame, in pixels.
         Motion = "motion",
-        /// Which way smoke, or the landscape of a 2D field, faces.
+        /// Normals of smoke, or of a 2D field as a height map.
         Normal = "normal",
         /// Metres from the camera; 3D only.
         Depth = "depth",
         /// Light from the right, the top, the back, the left, the bottom and the front; 3D only.
         SixWay = "six_way",
-        /// How hot what is seen is.
+        /// Temperature of what is visible.
         Temperature = "temperature",
-        /// What is shown, as a height; 2D only.
+        /// The shown field as a height map; 2D only.
         Height = "height",
         /// Velocity, as a flow map; 2D only.
         Flow = "flow",
     }
 
-    /// What more green means in maps of directions.
+    /// Green-channel convention.
     pub enum Green {
         /// Up, as in OpenGL, Unity and Godot.
         Up = "up",
@@ -292,7 +292,7 @@ choices! {
         Down = "down",
     }
 
-    /// How colours and opacity go together.
+    /// Alpha mode.
     pub enum Alpha {
         /// Colours as they are; the engine multiplies by opacity.
         Straight = "straight",
@@ -302,9 +302,9 @@ choices! {
         Opaque = "opaque",
     }
 
-    /// How substances look.
+    /// How substances are shown.
     pub enum PictureMode {
-        /// They glow.
+        /// They emit light.
         Emission = "emission",
         /// They absorb, as ink on paper does.
         Ink = "ink",

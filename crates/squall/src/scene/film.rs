@@ -1,4 +1,4 @@
-//! How 3D pictures are taken: camera, lights, looks; and volumes and particles as files.
+//! Camera, lights and appearance of 3D pictures; volumes and particles as files.
 
 use serde_json::{Value as Json, json};
 
@@ -14,131 +14,131 @@ use crate::diagnostic::{Span, Spanned};
 use crate::setup::Resolver;
 
 table! {
-    /// Where 3D pictures are taken from.
+    /// The camera of 3D pictures.
     pub struct Camera {
-        /// Around the vertical: 0 looks along -z, 90 along -x.
+        /// Angle about the vertical: 0 looks along -z, 90 along -x.
         yaw: Animated ["degrees"] (none "30"),
-        /// Above the horizon.
+        /// Angle above the horizon.
         pitch: Animated ["degrees", Within(-90.0, 90.0)] (none "10"),
-        /// From the target.
-        distance: Animated ["m", Above(0.0)] (none "such that the whole box is seen"),
-        /// Where the camera stands; instead of yaw, pitch and distance.
+        /// Distance from the target.
+        distance: Animated ["m", Above(0.0)] (none "so that the whole box is visible"),
+        /// Position of the camera; replaces yaw, pitch and distance.
         position: AnimatedVector ["m"] (none ""),
-        /// What is in the middle of the picture.
+        /// The point that the camera looks at.
         target: AnimatedVector ["m"] (|r| r.middle(); "the middle of the box"),
-        /// Angle between the bottom and the top of the picture.
+        /// Vertical field of view.
         fov: Animated ["degrees", Within(1.0, 170.0)] (Animated::constant(35.0)),
-        /// Turned about its axis.
+        /// Rotation about the viewing axis.
         roll: Animated ["degrees"] (Animated::constant(0.0)),
-        /// Whether nothing shrinks with distance.
+        /// Orthographic instead of perspective projection.
         orthographic: bool [] (false),
-        /// The part of the picture left free on each side where the distance is chosen for you.
+        /// Empty fraction of the picture on each side, if the distance is automatic.
         margin: f64 [Within(0.0, 0.45)] (0.0),
-        /// Time for a whole turn around the target.
+        /// Time of a full revolution around the target.
         turntable: f64 ["s", Above(0.0)] (none "the camera stands still"),
-        /// Where the camera is at some times: `time` and any of `yaw`, `pitch`, `distance`, `target`, `fov`, `roll`; what a key does not say is as above.
+        /// Keyframes: `time` and any of `yaw`, `pitch`, `distance`, `target`, `fov`, `roll`; omitted values are those above.
         orbit: Vec<Spanned<CameraKey>> [] (none "none"),
     }
 
-    /// Where the camera is at one time.
+    /// A keyframe of the camera.
     pub struct CameraKey {
         /// When.
         time: f64 ["s"] (required "2.0"),
-        /// Around the vertical.
+        /// Angle about the vertical.
         yaw: f64 ["degrees"] (none "that of the camera"),
-        /// Above the horizon.
+        /// Angle above the horizon.
         pitch: f64 ["degrees", Within(-90.0, 90.0)] (none "that of the camera"),
-        /// From the target.
+        /// Distance from the target.
         distance: f64 ["m", Above(0.0)] (none "that of the camera"),
-        /// What is in the middle of the picture.
+        /// The point that the camera looks at.
         target: super::Vector ["m"] (none "that of the camera"),
-        /// Angle between the bottom and the top of the picture.
+        /// Vertical field of view.
         fov: f64 ["degrees", Within(1.0, 170.0)] (none "that of the camera"),
-        /// Turned about its axis.
+        /// Rotation about the viewing axis.
         roll: f64 ["degrees"] (none "that of the camera"),
     }
 
-    /// A light: either far away or at a place.
+    /// A directional or a point light.
     pub struct Light {
-        /// The direction towards a light that is very far away; any length.
+        /// Directional light: the direction towards it; any length.
         sun: AnimatedVector [] (none ""),
-        /// The place of a light.
+        /// Point light: its position.
         point: AnimatedVector ["m"] (none ""),
         /// Its colour.
         color: Color [] (Color::hex(0xffffff)),
-        /// How strong: 1 makes a white surface white; of a point light, at a distance of one metre.
+        /// Intensity: 1 makes a white surface white; for a point light at a distance of one metre.
         strength: Animated [Within(0.0, 1e6)] (Animated::constant(1.0)),
-        /// How soft its shadows are: half the angle of a sun in degrees, the radius of a point in metres.
+        /// Softness of its shadows: half the angle of a `sun` in degrees, the radius of a `point` in metres.
         size: Animated [AtLeast(0.0)] (none "2 degrees, or 0.05 m"),
     }
 
-    /// What 3D pictures look like.
+    /// Appearance of 3D pictures.
     pub struct Render {
-        /// How much work goes into a picture.
+        /// Render quality.
         quality: Quality [] (Quality::Final),
         /// Rays per pixel.
-        samples: u32 [Within(1.0, 16.0)] (none "4; 1 for a preview, 16 for the best"),
-        /// Optical depth of a metre of smoke of density 1, or of liquid.
+        samples: u32 [Within(1.0, 16.0)] (none "4; 1 for preview, 16 for best"),
+        /// Extinction: optical depth per metre at density 1, or of liquid.
         thickness: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(r.usual_thickness()); "25 / longest side; of a liquid 4 / cell"),
         /// Colour of the smoke, or of the liquid, in white light.
         color: Color [] (|r| Color::hex(if r.model == Model::Liquid { 0x4f93bd } else { 0xf1f0ef }); "`#f1f0ef`; of a liquid `#4f93bd`"),
-        /// How heat glows.
-        glow: Glow [] (none "not at all"),
-        /// How far smoke scatters light forward.
+        /// Emission of light by hot smoke.
+        glow: Glow [] (none "none"),
+        /// Anisotropy of scattering: positive values scatter forward.
         anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.2 }; "0.2; of a liquid 0"),
-        /// The part of the light that smoke scatters back instead.
+        /// Fraction of the light that is scattered backward instead.
         back: f64 [Within(0.0, 1.0)] (0.0),
-        /// How much light scattered several times lifts shadows in smoke.
+        /// Strength of multiple scattering, which brightens shadows in smoke.
         softness: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.5 } else { 1.0 }; "1; of a liquid 0.5"),
-        /// How water looks.
+        /// Appearance of water.
         water: Water [LIQUID] (Water::default()),
-        /// What is around, behind everything and in what water mirrors.
+        /// The environment, seen behind everything and in reflections.
         sky: Sky [] (none "the background; `\"studio\"` for water, unless `picture.background` is given"),
-        /// Light from all around.
+        /// Ambient light.
         ambient: Ambient [] (Ambient::default()),
-        /// A floor that catches shadows, `{}` at least.
+        /// A floor that receives shadows; `{}` uses the defaults.
         ground: Ground [] (|r| r.is_water().then(Ground::default); "none; under water a floor of tiles"),
-        /// Whether pictures have no background.
+        /// Alpha channel instead of a background.
         transparent: bool [] (false),
     }
 
-    /// How water looks.
+    /// Appearance of water.
     pub struct Water as WaterValues {
-        /// The colour of white light after `depth` metres of it.
+        /// Colour of white light after `depth` metres of water.
         tint: Color [] (Color::hex(0xcbeef6)),
-        /// How many metres that takes.
+        /// Distance after which light has the colour `tint`.
         depth: f64 ["m", Above(0.0)] (|r| 0.5 * r.longest(); "half of the longest side"),
-        /// How strongly it bends light.
+        /// Index of refraction.
         ior: f64 [Within(1.0, 3.0)] (1.333),
-        /// How blurred lights are in its surface.
+        /// Roughness of the surface: blur of reflected lights.
         roughness: f64 [Within(0.0, 1.0)] (0.02),
-        /// How many metres of it with an amount of 1 give light the `color` of a substance.
+        /// Distance through a substance of value 1 after which light has its `color`.
         ink_depth: f64 ["m", Above(0.0)] (|r| 0.1 * r.longest(); "a tenth of the longest side"),
     }
 
-    /// How heat glows.
+    /// Emission of light by hot smoke.
     pub struct Glow {
-        /// What glows.
+        /// The substance that emits.
         substance: String [] (none "`\"temperature\"`"),
-        /// Values at the cold and the hot end.
+        /// Values at the cold and the hot end of the colours.
         range: Pair [] (none "from a third of the largest value emitted to all of it"),
-        /// Light sent out per metre at the hot end.
+        /// Emission per metre at the hot end.
         strength: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(12.0 / r.longest()); "12 / longest side"),
-        /// How strongly it lights smoke, objects and the ground: 1 as much as it sends out, 0 not at all.
+        /// How strongly it lights smoke, objects and the ground: 1 is physical, 0 off.
         light: Animated [Within(0.0, 1e6)] (Animated::constant(0.0)),
         /// `"blackbody"`, the name of a colour map, or a list of colours.
         colors: OneOrMany<Spanned<String>> [] (|_r| OneOrMany::One(Spanned { value: "blackbody".to_owned(), span: Span::DEFAULT }); "`\"blackbody\"`"),
-        /// Temperatures of a black body at the cold and the hot end, for its colours.
+        /// Black-body temperatures at the cold and the hot end.
         kelvin: Pair ["K"] (Pair([700.0, 2300.0])),
     }
 
-    /// Light from all around.
+    /// Ambient light.
     pub struct Ambient as AmbientValues {
         /// Colour of the light from above.
         sky: Color [] (|r| Color::hex(if r.is_water() { 0x9da1a8 } else { 0x737f90 }); "`#737f90`; around water `#9da1a8`"),
         /// Colour of the light from below.
         below: Color [] (|r| Color::hex(if r.is_water() { 0x7c7c7c } else { 0x3f3c38 }); "`#3f3c38`; around water `#7c7c7c`"),
-        /// How much of it smoke and objects keep from what they cover.
+        /// Strength of ambient occlusion by smoke and objects.
         occlusion: f64 [Within(0.0, 1.0)] (|r| if r.is_water() { 0.7 } else { 0.85 }; "0.85; around water 0.7"),
     }
 
@@ -148,15 +148,15 @@ table! {
         height: f64 ["m"] (|r| r.bottom(); "the bottom of the box"),
         /// Its colour.
         color: Color [] (|r| Color::hex(if r.is_water() { 0xc4c8cc } else { 0x817f7c }); "`#817f7c`; under water `#c4c8cc`"),
-        /// The side of its tiles; 0: it has none.
+        /// Side length of its tiles; 0: no tiles.
         tiles: f64 ["m", AtLeast(0.0)] (|r| if r.is_water() { r.longest() / 10.0 } else { 0.0 }; "0; under water a tenth of the longest side"),
-        /// The colour between tiles.
+        /// Colour between tiles.
         joints: Color [] (Color::hex(0x959ba4)),
-        /// 0 polished to 1 matt.
+        /// Surface roughness, 0 (mirror) to 1 (matt).
         roughness: f64 [Within(0.0, 1.0)] (0.9),
-        /// It fades into the background between these distances from the middle.
-        fade: Pair ["m"] (none "between once and four times the size of what is shown"),
-        /// Whether only its shadows are drawn.
+        /// It fades into the background between these distances from the centre.
+        fade: Pair ["m"] (none "1 to 4 times the size of what is shown"),
+        /// Draw only the shadows on it.
         only_shadow: bool [] (false),
     }
 
@@ -164,13 +164,13 @@ table! {
     pub struct VdbTable {
         /// Substances, `"velocity"` and `"pressure"`; `"surface"`, the distance to the surface of a liquid.
         fields: Vec<Spanned<String>> [] (none "all substances; `\"surface\"` of a liquid"),
-        /// Whether numbers have 16 bits instead of 32.
+        /// 16-bit instead of 32-bit floats.
         half: bool [] (true),
-        /// Whether substances have the detail of the texture, at its resolution.
+        /// Include the detail of the texture, at its resolution.
         detail: bool [] (none "true if there is a `[texture]`"),
-        /// Which axis is up: `"z"` turns volumes for programs with z up. See [Blender](blender.md) and [Houdini](houdini.md).
+        /// Up axis: `"z"` rotates volumes for programs with z up. See [Blender](blender.md) and [Houdini](houdini.md).
         up: Up [] (Up::Y),
-        /// Whether values below a thousandth of the most that is emitted are left out, and velocity and pressure more than two cells away from smoke.
+        /// Omit values below 1/1000 of the largest emitted value, and velocity and pressure more than two cells away from smoke.
         mask: bool [] (true),
     }
 }

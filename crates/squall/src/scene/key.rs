@@ -1,7 +1,7 @@
 //! What a scene key is: everything that Squall knows of it follows from one declaration in a `table!`.
 //!
 //! ```text
-//! /// How fast smoke vanishes.
+//! /// Rate at which smoke dissipates.
 //! fade: f64 ["1/s", AtLeast(0.0)] (0.15),
 //! ```
 //!
@@ -219,7 +219,7 @@ impl Key {
             [] => String::new(),
             models => {
                 let names: Vec<String> = models.iter().map(|m| format!("`{}`", m.word())).collect();
-                format!(" ({} only)", names.join(" and "))
+                format!(" ({} only)", names.join(", "))
             }
         };
         format!("| `{prefix}{}` | {kind} | {default} | {}{models} |", self.name, self.doc)

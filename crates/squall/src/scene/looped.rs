@@ -1,4 +1,4 @@
-//! A run that becomes a loop.
+//! Loops.
 
 use serde_json::{Value as Json, json};
 
@@ -12,16 +12,16 @@ use crate::diagnostic::Span;
 use crate::setup::Resolver;
 
 table! {
-    /// How a run becomes a loop.
+    /// A seamless loop.
     pub struct LoopTable {
         /// Frames of the loop: frames 1 to this are written.
         frames: u32 [Within(2.0, MAX_FRAMES)] (required "64"),
         /// Frames over which the end is blended into the beginning.
         overlap: u32 [Within(1.0, MAX_FRAMES)] (none "half of them"),
-        /// How often smoke is advected around the loop before it is shown, at most.
-        rounds: u32 [Within(0.0, 100.0)] (none "4; 0 where nothing ever leaves"),
-        /// Whether every frame has the contrast of the first: dye in a closed box would grow dull and recover.
-        even: bool [] (none "where nothing ever leaves"),
+        /// Maximum number of times that smoke is advected around the loop before it is shown.
+        rounds: u32 [Within(0.0, 100.0)] (none "4; 0 where nothing dissipates or leaves"),
+        /// Keep the contrast constant over the loop: dye in a closed box would otherwise fade and recover.
+        even: bool [] (none "where nothing dissipates or leaves"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was typed: the scene file, key by key, with the place of every value. Nothing is filled in or checked here
+//! The scene file as typed, key by key, with the position of every value. Nothing is filled in or checked here
 //! beyond the kind of each value; [`Scene::setup`] does the rest.
 
 pub mod choices;
@@ -110,55 +110,55 @@ table! {
     pub struct SceneFile {
         /// What the scene shows, in a sentence.
         description: String [Run] (none "none"),
-        /// Which model computes the fluid: any fluid in a box, solved directly; smoke and fire on a grid that follows them, around solid objects; smoke that forms pictures, letters and shapes; or water.
+        /// The model: `"stable_fluids"` (smoke, ink and air in a box), `"smoke"` (smoke and fire on a sparse grid, around obstacles), `"target_smoke"` (smoke that forms pictures, text and shapes) or `"liquid"` (water, honey, jelly).
         model: Model [] (Model::StableFluids),
-        /// Seed of everything random.
+        /// Seed of all random numbers.
         seed: u64 [] (1),
         /// The box of cells.
         grid: Grid [] (required "add [grid] with the number of cells, for example cells = [128, 192] for a 2D scene, or [64, 96, 64] for a 3D one"),
-        /// What bounds the box.
+        /// Boundary conditions.
         boundary: Boundary [] (none "slip walls everywhere; smoke has no bounds"),
         /// The fluid itself.
         fluid: Fluid [] (Fluid::default()),
-        /// What smoke does.
+        /// Parameters of smoke.
         smoke: Smoke [SMOKE] (Smoke::default()),
-        /// What the fluid carries: one table per substance, with a name of your choice.
+        /// Advected quantities: one table per substance, with a name of your choice.
         substance: Named<Substance> [] (none "none; smoke has `density` and `temperature`, a liquid `liquid`"),
-        /// What smoke is to become.
+        /// Shapes that smoke is driven to.
         target: Vec<Spanned<Target>> [TARGET] (none "none"),
-        /// How it is guided there.
+        /// How smoke is driven to its targets.
         guide: Guide [TARGET] (Guide::default()),
         /// Emitters.
         source: Vec<Spanned<Source>> [] (none "none"),
-        /// What a liquid does.
+        /// Parameters of liquids.
         liquid: Liquid [LIQUID] (Liquid::default()),
-        /// Liquid that is there at the start, or appears later.
+        /// Initial liquid, or liquid that appears later.
         blob: Vec<Spanned<Blob>> [LIQUID] (none "none"),
         /// Openings that liquid comes out of.
         spout: Vec<Spanned<Spout>> [LIQUID] (none "none"),
-        /// How fine the surface of a liquid is in pictures, volumes and meshes.
+        /// Resolution of the surface of a liquid in pictures, volumes and meshes.
         surface: Surface [LIQUID, Look] (Surface::default()),
-        /// Solids in the way of the fluid.
+        /// Obstacles.
         object: Vec<Spanned<Object>> [STAGGERED] (none "none"),
         /// Forces.
         force: Vec<Spanned<Force>> [] (none "none"),
-        /// What was done while the scene played: `squall studio` writes them.
+        /// Edits recorded while the scene played: written by `squall studio`.
         edit: Vec<Spanned<Edit>> [] (none "none"),
-        /// What is painted on the fluid and moves with it.
+        /// A texture advected with the fluid.
         texture: Texture [NOT_LIQUID] (none "none"),
-        /// How the fluid is computed.
+        /// Numerical methods.
         solver: Solver [] (Solver::default()),
         /// Frames and their rate.
         time: Time [] (Time::default()),
-        /// What is written.
+        /// Output files.
         output: Output [Look] (Output::default()),
-        /// What frames look like.
+        /// Appearance of the pictures.
         picture: Picture [Look] (Picture::default()),
-        /// Where 3D pictures are taken from.
+        /// The camera of 3D pictures.
         camera: Camera [Look] (|r| r.film.then(Camera::default); "a view of the whole box"),
         /// Lights of 3D pictures.
         light: Vec<Spanned<Light>> [Look] (|r| r.film.then(|| Light::usual(r.is_water())); "a warm one from the upper left, a cool one from behind"),
-        /// What 3D pictures look like.
+        /// Appearance of 3D pictures.
         render: Render [Look] (|r| r.film.then(Render::default); "smoke in daylight"),
         /// How `squall flipbook` packs frames into textures.
         flipbook: Flipbook [Run] (Flipbook::default()),
@@ -174,7 +174,7 @@ table! {
         origin: Vector ["m"] (none "0"),
     }
 
-    /// What bounds the box along each axis.
+    /// Boundary conditions of each axis.
     pub struct Boundary {
         /// Left and right.
         x: AxisEnds [] (none "slip walls"),
@@ -188,186 +188,185 @@ table! {
     pub struct Fluid {
         /// Kinematic viscosity; air 1.5e-5, water 1e-6, honey 5e-3.
         viscosity: f64 ["m^2/s", AtLeast(0.0), NOT_TARGET] (0.0),
-        /// Velocity at the start: one number or expression per axis.
+        /// Initial velocity: one number or expression per axis.
         velocity: Vec<Spanned<NumberOrText>> ["m/s", NOT_LIQUID] (|r| r.zero_formulas(); "0"),
-        /// Size of the features of `noise` in expressions and of flickering sources.
+        /// Feature size of `noise` in expressions and in sources.
         noise_scale: f64 ["m", Above(0.0)] (|r| r.longest() / 8.0; "1/8 of the longest side"),
     }
 
-    /// What smoke does. It always carries `density`, and `temperature` in kelvins above that of the air.
+    /// Parameters of smoke. It always carries `density`, and `temperature` in kelvins above that of the air.
     pub struct Smoke as SmokeValues {
-        /// Upward acceleration for each kelvin above the air: that of air at room temperature.
+        /// Thermal buoyancy: upward acceleration per kelvin above the air. The default is that of air at room temperature.
         rise: Animated ["m/s^2 per K"] (Animated::constant(0.0335)),
-        /// Downward acceleration for a density of 1.
+        /// Weight of the smoke: downward acceleration at density 1.
         fall: Animated ["m/s^2"] (Animated::constant(0.0)),
-        /// How fast smoke vanishes.
+        /// Rate at which smoke dissipates.
         fade: f64 ["1/s", AtLeast(0.0)] (0.15),
-        /// How it vanishes: the same part of it each second, or the same amount, so that thin smoke goes first and edges stay crisp.
+        /// Dissipation law: `"even"` removes the same fraction each second, `"thin_first"` the same amount, so that thin smoke goes first and edges stay crisp.
         fade_law: FadeLaw [] (FadeLaw::ThinFirst),
-        /// How fast heat is lost.
+        /// Rate at which temperature decays.
         cooling: f64 ["1/s", AtLeast(0.0)] (0.4),
-        /// What is lost by radiation at 1000 K above the air; falls with the fourth power.
+        /// Cooling by radiation at 1000 K above the air; proportional to the fourth power of the temperature difference.
         radiation: f64 ["K/s", AtLeast(0.0)] (0.0),
-        /// Vorticity confinement: strength of the force that keeps small vortices alive; above 5 is wild.
+        /// Vorticity confinement: amplifies small vortices; values above 5 are violent.
         confinement: Animated ["1/s", AtLeast(0.0)] (Animated::constant(0.3)),
-        /// Velocity of the air around.
+        /// Velocity of the surrounding air.
         wind: AnimatedVector ["m/s"] (|r| r.still(); "0"),
-        /// Cells of clean air kept around the smoke where the grid follows it.
+        /// Cells of clean air around the smoke on an unbounded grid.
         buffer: u32 [Within(1.0, 64.0)] (3),
     }
 
-    /// What a liquid does. The part of each cell that it fills is the field `liquid`.
+    /// Parameters of liquids. The filled fraction of each cell is the field `liquid`.
     pub struct Liquid as LiquidValues {
-        /// The acceleration that makes it fall.
+        /// Gravity.
         gravity: AnimatedVector ["m/s^2"] (|r| r.gravity(); "9.81 downwards"),
-        /// What says where it is: particles that carry it, markers in a flow that lives on the grid, or a level set.
+        /// How the liquid is tracked: particles that carry momentum, marker particles with the velocity on the grid, or a particle level set.
         tracking: Tracking [] (Tracking::Particles),
-        /// What its particles take from the grid, with `tracking = "particles"`.
+        /// Particle-grid transfer, with `tracking = "particles"`.
         transfer: Transfer [] (Transfer::Apic),
-        /// With `transfer = "flip"`: the part of the change of velocity that they take; the rest is the velocity itself.
+        /// With `transfer = "flip"`: the FLIP fraction; the rest is PIC.
         flip: f64 [Within(0.0, 1.0)] (0.97),
-        /// How many cells from the surface particles are kept, with `tracking = "particles"`: deeper water has none and costs little. 0: everywhere.
+        /// Width of the band of particles below the surface, in cells, with `tracking = "particles"`: deeper liquid has none and costs little. 0: particles everywhere.
         narrow_band: u32 [Within(0.0, 64.0)] (0),
-        /// Whether crowds of particles are spread and holes among them closed, so that the volume stays what it is. The surface of a level set
-        /// swells a little instead.
+        /// Volume correction: crowded particles are spread and holes are closed, so that the volume is conserved. A level set is offset slightly instead.
         keep_volume: bool [] (true),
-        /// How its surface pulls itself together, for a density of 1000 kg/m³: that of water is 0.073. It shows on drops of millimetres; larger ones need more.
+        /// Surface tension, for a density of 1000 kg/m³; water 0.073. Visible on drops of millimetres; larger drops need larger values.
         surface_tension: f64 ["N/m", AtLeast(0.0)] (0.0),
-        /// How thick it is, as kinematic viscosity: a number, an expression over place, time, `shear` (how fast it is sheared, 1/s) and what the liquid carries, or
+        /// Kinematic viscosity: a number, an expression of position, time, `shear` (shear rate, 1/s) and substances, or
         /// one of `"water"`, `"oil"`, `"honey"`, `"chocolate"`, `"lava"`, `"toothpaste"`, `"slime"` and `"dough"`.
         viscosity: NumberOrText ["m^2/s"] (NumberOrText::Number(0.0)),
-        /// How viscosity acts: by the whole stress, with a free surface, or on one component of the velocity after the other, which brakes what turns.
+        /// Treatment of viscosity: `"full"` stress with a free surface, or each velocity `"component"` by itself, which damps rotation.
         viscous: Viscous [] (Viscous::Full),
-        /// How hard it is to shear, if it remembers its shape, for a density of 1000 kg/m³: its shear modulus, or one of `"jelly"`, `"slime"`, `"putty"`, `"dough"` and
-        /// `"toothpaste"`, which also say how they yield and relax. With `tracking = "particles"` and `transfer = "apic"`.
-        elasticity: NumberOrText ["Pa"] (none "it remembers nothing"),
-        /// From which strain on it yields and keeps its new shape: 0.1 is a shear of an eighth.
+        /// Shear modulus, for a density of 1000 kg/m³, or one of `"jelly"`, `"slime"`, `"putty"`, `"dough"` and
+        /// `"toothpaste"`, which also set yield and relaxation. Needs `tracking = "particles"` and `transfer = "apic"`.
+        elasticity: NumberOrText ["Pa"] (none "not elastic"),
+        /// Strain beyond which it yields and keeps its new shape; 0.1 is a shear of about 1/8.
         yield_strain: f64 [Above(0.0)] (none "never, or that of the name"),
-        /// How fast it then yields; 1000 and more is at once.
+        /// Rate of plastic flow beyond the yield strain; 1000 and more is instantaneous.
         yield_rate: f64 ["1/s", AtLeast(0.0)] (none "50, or that of the name"),
-        /// The time in which it forgets its shape but for a third.
+        /// Relaxation time: the elastic strain decays to 37 % in this time.
         relaxation: f64 ["s", Above(0.0)] (none "never, or that of the name"),
-        /// How it melts: between two temperatures its viscosity falls from `solid` to `viscosity`.
-        melting: Melting [] (none "not at all"),
-        /// How it gives heat to the air. Objects have a `temperature` of their own.
-        heat: HeatLoss [] (none "it keeps its heat"),
+        /// Melting: between two temperatures the viscosity falls from `solid` to `viscosity`.
+        melting: Melting [] (none "none"),
+        /// Heat loss to the air. Objects have a `temperature` of their own.
+        heat: HeatLoss [] (none "none"),
     }
 
-    /// How a liquid melts.
+    /// Melting of a liquid.
     pub struct Melting as MeltingValues {
-        /// What it carries that counts as its temperature.
+        /// The substance that is its temperature.
         substance: String [] (|_r| "temperature".to_owned(); "`\"temperature\"`"),
-        /// Where it begins to melt, and where it is molten.
+        /// Temperatures at which melting begins and ends.
         range: Pair [] (required "[300.0, 360.0]"),
-        /// Its viscosity below the range.
+        /// Viscosity below the range.
         solid: f64 ["m^2/s", Above(0.0)] (required "1.0"),
-        /// What is interpolated in between.
+        /// Interpolation in between: of the viscosity or of its logarithm.
         law: MeltingLaw [] (MeltingLaw::Log),
-        /// The heat that melting takes, and setting gives back: by how much as much heat would warm it. Wax 90, lava 300.
+        /// Latent heat, as the temperature rise that the same heat would cause. Wax 90, lava 300.
         latent: f64 ["K", AtLeast(0.0)] (0.0),
     }
 
-    /// How a liquid gives heat to the air, for the heat capacity of water.
+    /// Heat loss of a liquid to the air, for the heat capacity of water.
     pub struct HeatLoss as HeatLossValues {
-        /// What it carries that counts as its temperature; with radiation in kelvins.
+        /// The substance that is its temperature; in kelvins if it radiates.
         substance: String [] (|_r| "temperature".to_owned(); "`\"temperature\"`"),
-        /// The temperature of the air.
+        /// Temperature of the air.
         air: f64 [] (293.0),
-        /// What the surface gives to air that is colder by a kelvin: 10 in still air, 1000 in pictures that do not wait.
+        /// Heat transfer coefficient of the surface: 10 in still air; 1000 cools within seconds.
         cooling: f64 ["W/(m^2 K)", AtLeast(0.0)] (0.0),
-        /// What it radiates, as a part of what a black body does.
+        /// Emissivity; 1 is a black body.
         emissivity: f64 [AtLeast(0.0)] (0.0),
     }
 
-    /// Liquid that appears, where there is none yet. It needs a shape, or a figure.
+    /// Liquid that appears where there is none yet. It needs a shape or a figure.
     pub struct Blob {
-        /// What it fills.
+        /// The shape to fill.
         shape: Shape [] (none "none"),
-        /// What it fills: a picture, a drawing, letters, a mesh or a volume that is made as large as fits, or a formula (where it is above a half).
+        /// The figure to fill: a picture, drawing, text, mesh or volume, scaled to fit, or a formula (filled where it exceeds 0.5).
         figure: Start [] (none "none"),
-        /// What it carries, by substance: `{ red = 1.0 }`.
+        /// Values of the substances it carries: `{ red = 1.0 }`.
         set: Named<Animated> [] (none "the `initial` values of the substances"),
-        /// How it moves.
+        /// Initial velocity.
         velocity: Vector ["m/s"] (|r| r.zeros(); "0"),
         /// When it appears.
         time: f64 ["s", AtLeast(0.0)] (0.0),
-        /// Period after which it appears again.
+        /// Period of repetition.
         every: f64 ["s", AtLeast(0.001)] (none "never"),
-        /// When that ends.
+        /// End of the repetition.
         to: f64 ["s"] (none "never"),
     }
 
-    /// How fine the surface of a liquid is in pictures, volumes and meshes.
+    /// Resolution of the surface of a liquid in pictures, volumes and meshes.
     pub struct Surface as SurfaceValues {
-        /// Cells along each side of a cell of the grid.
+        /// Surface cells per grid cell, along each axis.
         refine: u32 [Within(1.0, 4.0)] (2),
-        /// How often it is smoothed; its volume stays.
+        /// Number of smoothing passes; the volume is kept.
         smoothing: u32 [Within(0.0, 50.0)] (8),
-        /// Which axis points upwards in meshes and OpenVDB points.
+        /// Up axis of meshes and OpenVDB points.
         up: Up [] (Up::Y),
     }
 
-    /// An opening that liquid comes out of. How much does not depend on the length of steps. It needs a radius, or a width.
+    /// An opening that liquid comes out of. The flow rate does not depend on the time step. It needs a radius or a width.
     pub struct Spout {
-        /// The middle of the opening.
+        /// Centre of the opening.
         center: Vector ["m"] (required "[0.2, 0.8]"),
-        /// Where the liquid goes.
+        /// Direction of the jet.
         direction: Vector [] (required "[1.0, 0.0]"),
-        /// How fast it comes out.
+        /// Speed of the jet.
         speed: Animated ["m/s", AtLeast(0.0)] (Animated::constant(1.0)),
-        /// What it carries, by substance: `{ red = 1.0 }`.
+        /// Values of the substances it carries: `{ red = 1.0 }`.
         set: Named<Animated> [] (none "the `initial` values of the substances"),
-        /// The radius of a round opening.
+        /// Radius of a round opening.
         radius: f64 ["m", Above(0.0)] (none "none"),
-        /// The width of a slit in 2D, of a rectangle in 3D.
+        /// Width of a slit in 2D, of a rectangle in 3D.
         width: f64 ["m", Above(0.0)] (none "none"),
-        /// The other side of a rectangle.
+        /// Height of a rectangle.
         height: f64 ["m", Above(0.0)] (none "as its width"),
-        /// The direction of the width of a rectangle.
+        /// Direction of the width of a rectangle.
         side: Vector [] (none "horizontal"),
         /// When it starts.
         from: f64 ["s", AtLeast(0.0)] (0.0),
         /// When it stops.
         to: f64 ["s"] (none "never"),
-        /// Period after which it starts again.
+        /// Period of repetition.
         every: f64 ["s"] (none "never"),
         /// Translation.
         position: AnimatedVector ["m"] (|r| r.still(); "0"),
         /// Rotation about x, then y, then z.
         rotation: AnimatedAngles ["degrees"] (|r| r.no_turn(); "0"),
-        /// The point about which it is rotated.
+        /// Centre of rotation.
         pivot: Vector ["m"] (none "its center"),
-        /// How it moves.
-        motion: Motion [] (none "not at all"),
-        /// The name of an object that it is a part of, and moves with.
+        /// Its motion.
+        motion: Motion [] (none "none"),
+        /// Name of the object that it is attached to.
         follow: String [] (none "none"),
     }
 
-    /// Something that the fluid carries: smoke, heat, dye.
+    /// A quantity that is advected: smoke, heat, dye.
     pub struct Substance {
-        /// How fast it diffuses; in a liquid, how fast it mixes.
+        /// Diffusivity; in a liquid it mixes the values of neighbouring particles.
         diffusion: f64 ["m^2/s", AtLeast(0.0)] (0.0),
-        /// How fast it vanishes.
+        /// Rate of exponential decay.
         dissipation: f64 ["1/s", AtLeast(0.0)] (0.0),
-        /// Value at the start; of a liquid, the value of all that appears and says no other.
+        /// Initial value; in a liquid, of everything that appears without a `set`.
         initial: NumberOrText [] (none "0"),
-        /// Values held on sides of the box: keys `x`, `y`, `z`, each a number, `"insulated"`, or a table of `lo` and `hi`. What leaves through an open side is not held back by the value; what enters brings it along.
+        /// Values held on sides of the box: keys `x`, `y`, `z`, each a number, `"insulated"`, or a table of `lo` and `hi`. At open and inflow sides it is the value of what enters.
         boundary: SubstanceBoundary [NOT_LIQUID] (none "walls are insulated; 0 at inflow and open sides"),
-        /// Colour where several substances are shown together. In a liquid, the colour that an amount of 1 gives it.
-        color: Color [Look] (none "a palette; in a liquid it is not seen"),
-        /// What appears each second, everywhere in the box.
+        /// Colour where several substances are shown together. In a liquid, the colour at a value of 1.
+        color: Color [Look] (none "a palette; in a liquid it is invisible"),
+        /// Amount added per second, everywhere in the box.
         source: NumberOrText ["1/s", NOT_LIQUID] (none "none"),
-        /// On an unbounded grid: values below this count as no smoke.
+        /// On an unbounded grid: values below this do not keep tiles alive.
         threshold: f64 [Above(0.0), NOT_LIQUID] (none "1/500 of the largest value emitted"),
-        /// What it is formed like at the start, instead of `initial`; sources may feed it as well.
+        /// Figure at the start, instead of `initial`; sources may add to it.
         start: Start [TARGET] (none "none"),
-        /// How strongly it is driven to its targets. `"auto"` finds what suits the figures and grows while a target forms; for moving figures, and for smoke that sources feed, it is constant.
+        /// Strength of the driving force towards the target. `"auto"` depends on the figures and increases while a target forms; it is constant for moving figures and for smoke that is fed by sources.
         drive: Dial ["m^2/s^2", TARGET, AtLeast(0.0)] (none "`\"auto\"`"),
-        /// How strongly it is gathered where the target is: flow alone only rearranges what is there, gathering makes it denser or thinner. `"auto"` gathers in the end.
+        /// Strength of gathering, a diffusion towards the target that can change densities, which the flow alone cannot. `"auto"` gathers towards the end.
         gathering: Dial ["m^2/s", TARGET, AtLeast(0.0)] (none "`\"auto\"`"),
-        /// How strongly drive and gathering bring smoke from where there is too much to where some is missing, however far away; 0: not at all, as in the paper.
+        /// Strength of long-range transport from where there is too much smoke to where some is missing; 0 is the paper's method.
         levelling: f64 [TARGET, AtLeast(0.0)] (1.0),
-        /// How the amounts of smoke and target are made equal: the target gets the mass of the smoke, or it is made thicker or thinner until it has its area (3D: volume).
+        /// How the amounts of smoke and target are matched: `"mass"` scales the density of the target, `"area"` grows or shrinks the target to the area (3D: volume) of the smoke.
         r#match: Matching [TARGET] (Matching::Mass),
     }
 
@@ -381,33 +380,33 @@ table! {
         z: SubstanceEnds [] (none ""),
     }
 
-    /// An emitter. It needs a place and something to do: set, rate, velocity, sink or expansion; for a liquid fill, drain, velocity, set or rate.
+    /// An emitter. It needs a shape and an action: set, rate, velocity, sink or expansion; for a liquid fill, drain, velocity, set or rate.
     pub struct Source {
-        /// Where it is. A source that follows an object may leave it out: then it is the surface of that object.
+        /// Its region. Optional for a source that follows an object: then the surface of that object emits.
         shape: Shape [] (none "**required**"),
         /// Width of its soft edge.
         softness: f64 ["m", AtLeast(0.0), STABLE] (|r| r.cell(); "one cell"),
-        /// Values that substances are held at inside: `{ density = 1.0 }`.
+        /// Values that substances are set to inside: `{ density = 1.0 }`.
         set: Named<Animated> [] (none "none"),
-        /// How much of each substance is added inside each second.
+        /// Amount of each substance added inside per second.
         rate: Named<Animated> ["1/s"] (none "none"),
-        /// Whether it is kept full of liquid, which comes out with its velocity.
+        /// Keeps the shape full of liquid, which leaves with `velocity`.
         fill: bool [LIQUID] (false),
-        /// Whether all liquid that comes in vanishes.
+        /// Removes all liquid inside.
         drain: bool [LIQUID] (false),
-        /// Velocity that the fluid inside is pushed to.
-        velocity: AnimatedVector ["m/s"] (none "left alone"),
-        /// How fast all substances vanish inside.
+        /// Velocity that the fluid inside is accelerated to.
+        velocity: AnimatedVector ["m/s"] (none "unchanged"),
+        /// Rate at which all substances decay inside.
         sink: Animated ["1/s", NOT_LIQUID, AtLeast(0.0)] (Animated::constant(0.0)),
-        /// How much fluid appears inside, per volume and second: explosions.
+        /// Divergence: fluid volume created inside per volume and second, for explosions.
         expansion: Animated ["1/s", SMOKE] (Animated::constant(0.0)),
-        /// How much smooth noise modulates the emission, so that plumes look alive.
+        /// Modulation of the emission by smooth noise.
         noise: f64 [NOT_LIQUID, Within(0.0, 1.0)] (0.0),
         /// When it starts.
         from: f64 ["s", AtLeast(0.0)] (0.0),
         /// When it stops.
         to: f64 ["s"] (none "never"),
-        /// Period after which it starts again.
+        /// Period of repetition.
         every: f64 ["s"] (none "never"),
         /// Translation of the shape.
         position: AnimatedVector ["m"] (|r| r.still(); "0"),
@@ -415,25 +414,25 @@ table! {
         rotation: AnimatedAngles ["degrees"] (|r| r.no_turn(); "0"),
         /// Scale factor.
         scale: f64 [Above(0.0)] (1.0),
-        /// The point of the shape about which it is rotated and scaled.
+        /// Centre of rotation and scaling.
         pivot: Vector ["m"] (none "the middle of the shape; the origin of a mesh"),
-        /// How it moves.
-        motion: Motion [STAGGERED] (none "not at all"),
-        /// The name of an object that it is a part of: the shape is given as if it belonged to that object, and moves with it.
+        /// Its motion.
+        motion: Motion [STAGGERED] (none "none"),
+        /// Name of the object that it is attached to: the shape moves with that object.
         follow: String [STAGGERED] (none "none"),
-        /// Whether fluid inside takes the velocity of the moving shape.
+        /// Whether fluid inside takes on the velocity of the moving shape.
         drag: bool [STAGGERED] (none "if it moves"),
     }
 
     /// A force: exactly one kind, and when it acts.
     pub struct Force {
-        /// Makes a substance rise (or sink): acceleration strength * (value - ambient) upwards, along +y.
+        /// Buoyancy: acceleration strength * (value - ambient) along +y.
         buoyancy: Buoyancy [] (none ""),
-        /// The same acceleration everywhere. Between walls the pressure balances it and nothing moves.
+        /// A uniform acceleration. In a closed box the pressure balances it and nothing moves.
         uniform: AnimatedVector ["m/s^2"] (none ""),
-        /// Draws the fluid towards a velocity: rate * (velocity - u).
+        /// Accelerates the fluid towards a velocity: rate * (velocity - u).
         wind: Wind [] (none ""),
-        /// Turns the fluid counter-clockwise about a point (3D: about an axis): strength * exp(-(r/radius)^2/2).
+        /// Rotates the fluid counter-clockwise about a point (3D: an axis): strength * exp(-(r/radius)^2/2).
         vortex: Vortex [] (none ""),
         /// Stirs with smooth, divergence-free noise.
         noise: Noise [] (none ""),
@@ -449,31 +448,31 @@ table! {
         to: f64 ["s"] (none "never"),
     }
 
-    /// Makes a substance rise: acceleration strength * (value - ambient) upwards, along +y.
+    /// Buoyancy: acceleration strength * (value - ambient) along +y.
     pub struct Buoyancy {
         /// Which substance.
         substance: String [] (required "\"density\""),
-        /// Acceleration per unit of the substance; negative sinks.
+        /// Acceleration per unit of the substance; negative values make it sink.
         strength: Animated ["m/s^2"] (Animated::constant(1.0)),
         /// The value that is neutrally buoyant.
         ambient: Animated [] (Animated::constant(0.0)),
     }
 
-    /// Draws the fluid towards a velocity.
+    /// Accelerates the fluid towards a velocity.
     pub struct Wind {
         /// The velocity.
         velocity: AnimatedVector ["m/s"] (required "[1.0, 0.0]"),
-        /// How fast the fluid takes it up.
+        /// Rate of relaxation to that velocity.
         rate: Animated ["1/s", AtLeast(0.0)] (Animated::constant(1.0)),
     }
 
-    /// Turns the fluid counter-clockwise about a point (3D: about an axis).
+    /// Rotates the fluid counter-clockwise about a point (3D: an axis).
     pub struct Vortex {
         /// A point of the axis.
         center: AnimatedVector ["m"] (required "[0.5, 0.5]"),
         /// Direction of the axis; 3D only.
         axis: Vec<Spanned<f64>> [] (none "[0, 0, 1], towards the viewer"),
-        /// How wide.
+        /// Standard deviation of its profile.
         radius: Animated ["m", Above(0.0)] (required "0.2"),
         /// Acceleration at the centre; negative turns clockwise.
         strength: Animated ["m/s^2"] (required "1.0"),
@@ -483,11 +482,11 @@ table! {
     pub struct Noise {
         /// RMS acceleration; per unit of the substance, if one is named.
         strength: Animated ["m/s^2"] (required "0.5"),
-        /// Size of its features.
+        /// Feature size.
         scale: f64 ["m", Above(0.0)] (|r| r.noise_scale; "`fluid.noise_scale`"),
-        /// How fast it changes: after 1/speed seconds the pattern is an entirely new one.
+        /// Rate of change: after 1/speed seconds the pattern is a new one.
         speed: f64 ["1/s", AtLeast(0.0)] (4.0),
-        /// Proportional to this substance.
+        /// Strength is proportional to this substance.
         substance: String [] (none "the same everywhere"),
     }
 
@@ -495,33 +494,33 @@ table! {
     pub struct Radial {
         /// The point.
         center: AnimatedVector ["m"] (required "[0.5, 0.5]"),
-        /// How wide.
+        /// Standard deviation of its profile.
         radius: Animated ["m", Above(0.0)] (required "0.2"),
         /// Acceleration.
         strength: Animated ["m/s^2"] (required "1.0"),
     }
 
-    /// How the fluid is computed.
+    /// Numerical methods.
     pub struct Solver as SolverValues {
-        /// How values are advected.
+        /// Advection scheme.
         advection: Advection [NOT_TARGET] (Advection::MacCormack),
-        /// How a step is split: second order with one projection, two projections (best at large steps), advect-force-project, or the order of Stam's paper.
+        /// Order of a time step: `"lagged_pressure"` (second order, one projection), `"reflection"` (two projections, best at large steps), `"plain"` (advect, force, project) or `"paper"` (the order of Stam's paper).
         splitting: Splitting [NOT_TARGET] (Splitting::LaggedPressure),
-        /// Which velocity advects: that of the faces, which has no divergence, or of the cell centres.
+        /// Advecting velocity: on faces (divergence-free) or at cell centres.
         advect_with: AdvectWith [STABLE] (AdvectWith::Face),
-        /// How paths are traced back.
+        /// Backtracing scheme.
         tracer: Tracer [NOT_TARGET] (Tracer::Auto),
-        /// How viscosity and diffusion are stepped.
+        /// Time integration of viscosity and diffusion.
         diffusion: Diffusion [STABLE] (Diffusion::Implicit),
         /// Strength of the filter against checkerboard patterns.
         filter: f64 [Within(0.0, 1.0), STABLE] (none "by the advection scheme"),
-        /// CFL number: most cells that fluid may cross in one step; less is more accurate and slower.
+        /// CFL number: maximum cells that fluid may cross in one time step; smaller is more accurate and slower.
         cfl: f64 ["cells", Within(0.01, 1000.0)] (|r| r.usual_cfl(); "2; 0.8 for target smoke"),
-        /// Longest step.
+        /// Maximum time step.
         max_dt: f64 ["s", Above(0.0)] (none "no limit but the frame and `cfl`"),
-        /// Fewest steps in a frame.
+        /// Minimum number of time steps per frame.
         steps_per_frame: u32 [Within(1.0, 1000.0)] (1),
-        /// How objects enter the grid: cut cells with smooth slopes, or whole cells (stair steps).
+        /// Discretisation of obstacles: cut cells, or whole cells (staircase).
         solids: Solids [STAGGERED] (Solids::CutCells),
     }
 
@@ -533,11 +532,11 @@ table! {
         frames: u32 [Within(1.0, MAX_FRAMES), Run] (90),
         /// Also write frame 0, the initial state.
         include_start: bool [Look] (false),
-        /// The run becomes a loop of so many frames, whose last leads into its first; it is made after `frames` frames.
+        /// Makes a seamless loop of this many frames, after a run-up of `frames` frames.
         r#loop: Loop [NOT_LIQUID] (none "none"),
     }
 
-    /// What is written.
+    /// Output files.
     pub struct Output {
         /// Width of the pictures.
         width: u32 ["pixels", Within(1.0, MAX_PIXELS)] (640),
@@ -545,20 +544,20 @@ table! {
         height: u32 ["pixels", Within(1.0, MAX_PIXELS)] (none "as the box"),
         /// Bits per colour of the PNG pictures: 8, or in 3D 16.
         bits: u32 [] (8),
-        /// Pictures in linear light with opacity and depth as well (.exr); 3D only.
+        /// Also write pictures in linear light with alpha and depth (.exr); 3D only.
         exr: bool [] (false),
         /// Volumes (.vdb) for Blender, Houdini and `squall render`; 3D only.
         vdb: Vdb [] (none "true in 3D, except for stable fluids"),
-        /// The surface of a liquid: `"ply"` (with velocities, colours and whatever it carries), `"obj"`, `"glb"` for each frame, `"usda"` for all; in 2D `"svg"`.
+        /// The surface of a liquid: `"ply"` (with velocities, colours and substances), `"obj"`, `"glb"` for each frame, `"usda"` for all; in 2D `"svg"`.
         mesh: Vec<Spanned<MeshFormat>> [LIQUID] (Vec::new()),
-        /// The particles of a liquid for each frame, with velocities and whatever they carry: `"ply"` (true), of which `squall mesh` makes other meshes,
+        /// The particles of a liquid for each frame, with velocities and substances: `"ply"` (true), which `squall mesh` can mesh again,
         /// `"vdb"` (OpenVDB points), `"npy"` (arrays for NumPy).
         particles: Particles [LIQUID] (Particles::default()),
         /// The movie written at the end.
         movie: Movie [Run] (Movie::Gif),
         /// Raw numbers (.npy) for each frame: substances, `"velocity"`, `"pressure"`, `"vorticity"`, `"speed"`.
         fields: Vec<Spanned<String>> [] (Vec::new()),
-        /// What is written for each frame besides the picture, for compositing and games; see [flipbooks and passes](flipbooks.md).
+        /// Additional images per frame for compositing and games; see [flipbooks and passes](flipbooks.md).
         passes: Vec<Spanned<Pass>> [] (Vec::new()),
         /// Green-channel convention of the PNG maps of passes: up as in OpenGL, or down as in DirectX.
         green: Green [] (Green::Up),
@@ -566,35 +565,35 @@ table! {
         checkpoint_seconds: f64 ["s", Within(0.0, 1e6), Run] (60.0),
     }
 
-    /// What frames look like.
+    /// Appearance of the pictures.
     pub struct Picture {
-        /// A substance, `"substances"` (all, in their colours), `"speed"`, `"vorticity"`, `"pressure"`; in 2D `"texture"`; of a liquid `"water"`.
-        show: String [] (none "`\"water\"` of a liquid; the first substance, else `\"speed\"`; `\"substances\"` for target smoke with several smokes or with a `color`"),
-        /// Colours from low to high: the name of a colour map, or a list of colours. In 3D `smoke` and `grey` are lit from outside, all others glow.
+        /// What is shown: a substance, `"substances"` (all, in their colours), `"speed"`, `"vorticity"`, `"pressure"`; in 2D `"texture"`; for a liquid `"water"`.
+        show: String [] (none "`\"water\"` for a liquid; the first substance, else `\"speed\"`; `\"substances\"` for target smoke with several smokes or with a `color`"),
+        /// Colours from low to high: the name of a colour map, or a list of colours. In 3D `smoke` and `grey` are lit by the lights, all others emit light.
         map: OneOrMany<Spanned<String>> [] (none "`\"inferno\"`; `\"smoke\"` for substances in 3D; `\"diverging\"` for vorticity and pressure in 2D"),
         /// Values shown as the first and the last colour.
         range: Pair [] (none "0 to the largest value emitted, else the extremes of all frames so far"),
-        /// Whether substances glow, or absorb as ink on paper does.
+        /// Whether substances emit light or absorb it like ink on paper.
         mode: PictureMode [] (PictureMode::Emission),
         /// Background colour, or two: top and bottom.
         background: OneOrMany<Spanned<Color>> [] (none "`\"#101018\"`; white for ink; greys for 3D smoke"),
-        /// Shading that makes 2D fields look raised.
+        /// Strength of relief shading of 2D fields.
         relief: Animated [Within(0.0, 100.0)] (Animated::constant(0.0)),
         /// Brightness.
         exposure: Animated [Above(0.0)] (Animated::constant(1.0)),
-        /// How light becomes what a screen shows, in 3D.
+        /// Tone mapping of 3D pictures.
         tone: Tone [] (Tone::Soft),
-        /// The colour temperature of light that is shown as white, in 3D.
+        /// White balance: the colour temperature shown as white, in 3D.
         white: Animated ["K", Within(1000.0, 40000.0)] (Animated::constant(6500.0)),
-        /// The part of all light that spreads around what is bright, as in a lens; in 3D, not in EXR files.
+        /// Bloom: the fraction of light that spreads around bright areas; in 3D, not in EXR files.
         bloom: Animated [Within(0.0, 1.0)] (Animated::constant(0.0)),
-        /// How much a substance hides or glows.
+        /// Opacity of substances.
         opacity: Animated [AtLeast(0.0)] (Animated::constant(1.0)),
-        /// Values are raised to 1/gamma before they are coloured: above 1 lifts faint smoke.
+        /// Values are raised to 1/gamma before colouring: above 1 brightens faint smoke.
         gamma: Animated [Within(0.1, 10.0)] (Animated::constant(1.0)),
-        /// Without a `range`: one range for all frames, found by simulating once without pictures. Loops always have one.
+        /// Without a `range`: use one range for all frames, found by a first simulation without pictures. Always on for loops.
         steady: bool [] (false),
-        /// 2D pictures without background: how much a value reaches of the range is its opacity. In 3D see `[render]`.
+        /// 2D pictures with an alpha channel: alpha is the value relative to the range. For 3D see `[render]`.
         transparent: bool [] (false),
     }
 }

@@ -1,4 +1,4 @@
-//! Where things are and how they move: the vocabulary that sources and objects share.
+//! Shapes and motion, shared by sources and objects.
 
 use serde_json::{Value as Json, json};
 
@@ -20,19 +20,19 @@ table! {
         sphere: Sphere [] (none ""),
         /// A box along the axes.
         r#box: Block [] (none ""),
-        /// All points near a line segment.
+        /// All points within a distance of a line segment.
         capsule: Capsule [] (none ""),
         /// A cylinder with flat ends; in 2D a rectangle.
         cylinder: Cylinder [] (none ""),
         /// Everything on one side of a plane; in 2D of a line.
         plane: Plane [] (none ""),
-        /// What a closed outline goes around: a list of points `[[x, y], ...]`; 2D only.
+        /// The inside of a closed outline: a list of points `[[x, y], ...]`; 2D only.
         polygon: Vec<Spanned<Vec<Spanned<f64>>>> ["m"] (none ""),
         /// A triangle mesh: a file name, or a table; 3D only.
         mesh: MeshFile [] (none ""),
-        /// What lies in any of several shapes.
+        /// Union of several shapes.
         union: Vec<Spanned<Part>> [] (none ""),
-        /// What lies in all of several shapes.
+        /// Intersection of several shapes.
         intersection: Vec<Spanned<Part>> [] (none ""),
         /// One shape without another.
         difference: Difference [] (none ""),
@@ -62,13 +62,13 @@ table! {
         rounding: f64 ["m", AtLeast(0.0)] (0.0),
     }
 
-    /// All points near a line segment.
+    /// All points within a distance of a line segment.
     pub struct Capsule {
         /// One end of the segment.
         from: Vector ["m"] (required "[0.2, 0.1]"),
         /// The other end.
         to: Vector ["m"] (required "[0.8, 0.1]"),
-        /// How near.
+        /// That distance.
         radius: f64 ["m", Above(0.0)] (required "0.05"),
     }
 
@@ -86,33 +86,33 @@ table! {
     pub struct Plane {
         /// A point of the plane.
         point: Vector ["m"] (required "[0.0, 0.0]"),
-        /// Points out of the solid side; any length.
+        /// Outward normal; any length.
         normal: Vector [] (required "[0.0, 1.0]"),
     }
 
     /// A triangle mesh, or a sequence of them.
     pub struct Mesh {
-        /// An OBJ, PLY, STL or glTF file in the folder of the scene; `####` in its name stands for the number of a frame. Animated glTF files (nodes that move, turn and grow; no bones, no morph targets) move by themselves.
+        /// An OBJ, PLY, STL or glTF file in the folder of the scene; `####` in its name stands for the frame number. Animated glTF files move (node translation, rotation and scale; no bones, no morph targets).
         file: String [] (required "\"horse.ply\""),
         /// First and last frame of a sequence.
         frames: Vec<Spanned<u64>> [] (none ""),
         /// Meshes per second of a sequence or an animation.
         fps: f64 ["1/s", Within(0.001, 10_000.0)] (|r| r.fps; "`time.fps`"),
-        /// Whether a sequence or an animation begins again at its end.
+        /// Repeat a sequence or an animation.
         r#loop: bool [] (false),
-        /// The mesh is a sheet of this thickness, not the surface of a solid.
-        sheet: f64 ["m", Above(0.0)] (none "it is the surface of a solid"),
-        /// Makes parts that are thinner than a cell and a half that thick.
+        /// Treat the mesh as a sheet of this thickness instead of the surface of a solid.
+        sheet: f64 ["m", Above(0.0)] (none "a solid"),
+        /// Thicken parts that are thinner than 1.5 cells to that thickness.
         thicken: bool [] (false),
-        /// Which axis of the file points upwards: `"z"` for PLY and STL files of Blender, whose OBJ and glTF files have y up already.
+        /// Up axis of the file: `"z"` for Blender's PLY and STL files (its OBJ and glTF files have y up).
         up: Up [] (Up::Y),
     }
 
     /// One shape without another.
     pub struct Difference {
-        /// The whole.
+        /// The shape to cut from.
         from: Part [] (required "{ sphere = { ... } }"),
-        /// What is taken away.
+        /// The shape to cut away.
         cut: Part [] (required "{ sphere = { ... } }"),
     }
 
@@ -120,7 +120,7 @@ table! {
     pub struct Shell {
         /// The shape.
         shape: Part [] (required "{ sphere = { ... } }"),
-        /// How thick: half of it inside, half outside.
+        /// Thickness, half of it inside, half outside.
         thickness: f64 ["m", Above(0.0)] (required "0.02"),
     }
 
@@ -128,17 +128,17 @@ table! {
     pub struct Grown {
         /// The shape.
         shape: Part [] (required "{ sphere = { ... } }"),
-        /// How far; negative shrinks it.
+        /// Distance; negative shrinks it.
         by: f64 ["m"] (required "0.02"),
     }
 
-    /// How something moves.
+    /// Motion of an object, source or figure.
     pub struct Motion {
         /// Keyframes: each with `time`, `position` and `rotation`.
         keys: Vec<Spanned<MotionKey>> [] (none "none"),
-        /// How it moves between keyframes.
+        /// Interpolation between keyframes.
         interpolation: Interpolation [] (Interpolation::Smooth),
-        /// Whether the keyframes repeat.
+        /// Repeat the keyframes.
         r#loop: bool [] (false),
         /// Constant velocity, on top of the keyframes.
         velocity: Vector ["m/s"] (|r| r.zeros(); "0"),
@@ -146,7 +146,7 @@ table! {
         spin: Angles ["degrees/s"] (Angles::default()),
     }
 
-    /// Where something is at one time.
+    /// A keyframe of a motion.
     pub struct MotionKey {
         /// When.
         time: f64 ["s"] (required "1.0"),
@@ -156,31 +156,31 @@ table! {
         rotation: Angles ["degrees"] (none "`rotation`"),
     }
 
-    /// A solid in the way of the fluid.
+    /// An obstacle.
     pub struct Object {
         /// Its name, for messages and for `follow`.
         name: String [] (required "\"ball\""),
-        /// What it is: the shapes of sources.
+        /// Its shape; see the shapes of sources.
         shape: Shape [] (required "{ sphere = { center = [0.5, 0.5], radius = 0.1 } }"),
-        /// Translation of the shape: of a mesh, where its origin is.
+        /// Translation of the shape; for a mesh, the position of its origin.
         position: AnimatedVector ["m"] (|r| r.still(); "0"),
         /// Rotation about x, then y, then z.
         rotation: AnimatedAngles ["degrees"] (|r| r.no_turn(); "0"),
         /// Scale factor.
         scale: f64 [Above(0.0)] (1.0),
-        /// The point of the shape about which it is rotated and scaled.
+        /// Centre of rotation and scaling.
         pivot: Vector ["m"] (none "the middle of the shape; the origin of a mesh"),
-        /// How it moves.
-        motion: Motion [] (none "not at all"),
-        /// Whether fluid flows around it; if not it is only drawn.
+        /// Its motion.
+        motion: Motion [] (none "none"),
+        /// Whether it is an obstacle; if false it is only drawn.
         solid: bool [] (true),
-        /// How much the fluid sticks to it: 0 slides along freely, 1 moves with the surface.
+        /// How much the fluid sticks to it: 0 is free slip, 1 no slip.
         friction: f64 [Within(0.0, 1.0)] (0.0),
-        /// Its temperature: it heats or cools a liquid that touches it, by the liquid's diffusion of `temperature`.
-        temperature: Animated [] (none "that of the liquid"),
+        /// Its temperature, for liquids: it heats or cools liquid in contact, at the rate given by the diffusion of `temperature`.
+        temperature: Animated [] (none "insulating"),
         /// Its colour.
         color: Color [Look] (Color::hex(0xbcbcbc)),
-        /// 0 polished to 1 matt; 3D only.
+        /// Surface roughness, 0 (mirror) to 1 (matt); 3D only.
         roughness: f64 [Within(0.0, 1.0), Look] (0.45),
         /// Whether it is drawn.
         visible: bool [Look] (true),

@@ -1,4 +1,4 @@
-//! What bounds the box: words where a word will do, tables where numbers are needed.
+//! Boundary conditions: words, or tables where numbers are needed.
 
 use serde_json::{Value as Json, json};
 

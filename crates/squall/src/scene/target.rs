@@ -1,4 +1,4 @@
-//! What smoke is to become: figures, targets, and how it is driven to them.
+//! Figures, targets, and how smoke is driven to them.
 
 use serde_json::{Value as Json, json};
 
@@ -14,23 +14,23 @@ use crate::diagnostic::{Span, Spanned};
 use crate::setup::Resolver;
 
 table! {
-    /// Something that smoke can be formed like: exactly one of image, text, images, film, mesh, vdb, shape and formula.
+    /// A figure that smoke can form: exactly one of image, text, images, film, mesh, vdb, shape and formula.
     pub struct Figure {
         /// A picture or a drawing: a PNG, JPEG, WebP, GIF, BMP, TIFF or SVG file.
         image: String [] (none ""),
-        /// Letters; `\\n` begins a new line.
+        /// Text; `\\n` begins a new line.
         text: String [] (none ""),
         /// Numbered pictures: `"frame_####.png"`.
         images: String [] (none ""),
         /// An animated GIF, PNG or WebP file.
         film: String [] (none ""),
-        /// A triangle mesh (OBJ, PLY, STL, glTF; of an animation its beginning), made as large as fits; 3D only.
+        /// A triangle mesh (OBJ, PLY, STL, glTF; the first frame of an animation), scaled to fit; 3D only.
         mesh: String [] (none ""),
-        /// An OpenVDB file, made as large as fits; 3D only.
+        /// An OpenVDB file, scaled to fit; 3D only.
         vdb: String [] (none ""),
-        /// A shape where its own coordinates say, as of objects.
+        /// A shape, in the coordinates of the box.
         shape: Part [] (none ""),
-        /// A density over position (`x`, `y`, `z`), time (`t`) and noise.
+        /// Density as an expression of position (`x`, `y`, `z`), time (`t`) and noise.
         formula: NumberOrText [] (none ""),
         /// Font of a text: a TTF or OTF file.
         font: String [] (none "Noto Sans Bold"),
@@ -38,71 +38,71 @@ table! {
         frames: Vec<Spanned<u64>> [] (none ""),
         /// Pictures per second of `images`.
         fps: f64 ["1/s", Within(0.001, 10_000.0)] (none "`time.fps`"),
-        /// When the first picture of `images` or `film` is shown.
+        /// Time of the first picture of `images` or `film`.
         from: f64 ["s"] (none "0"),
-        /// Whether `images` or `film` begin again at their end.
+        /// Repeat `images` or `film`.
         r#loop: bool [] (none "false"),
-        /// Which grid of a `vdb` file.
+        /// Name of the grid in a `vdb` file.
         grid: String [] (none "density, else the first one"),
-        /// Which axis of a `mesh` or `vdb` file points upwards: `"z"` for Blender's PLY, STL and VDB files.
+        /// Up axis of a `mesh` or `vdb` file: `"z"` for Blender's PLY, STL and VDB files.
         up: Up [] (none "`\"y\"`"),
-        /// What of a picture counts as drawn.
+        /// What counts as drawn in a picture.
         channel: Channel [] (none "`\"auto\"`"),
-        /// Takes what is not drawn instead.
+        /// Use what is not drawn instead.
         invert: bool [] (none "false"),
-        /// How a picture or a text fills its frame: the largest size that fits, the smallest size that covers the frame, or exactly the frame.
+        /// How a picture or text is scaled: the largest size that fits the frame, the smallest size that covers it, or stretched to it.
         fit: Fit [] (none "`\"contain\"`"),
-        /// Share of the shorter side of the box that stays empty on all sides.
+        /// Empty border, as a fraction of the shorter side of the box.
         margin: f64 [Within(0.0, 0.45)] (none "0.1"),
-        /// Middle of the frame.
+        /// Centre of the frame.
         center: Vector ["m"] (none "the middle of the box"),
         /// Width and height of the frame; three lengths for a mesh or a volume.
         size: Vec<Spanned<f64>> ["m"] (none "the box without its margin"),
         /// Counter-clockwise; for a mesh (before it is fitted into its frame) or a shape in 3D about x, y and z.
         rotation: OneOrMany<Spanned<f64>> ["degrees"] (none "0"),
-        /// How thick a picture or a text is in 3D.
+        /// Thickness of a picture or text in 3D.
         thickness: f64 ["m", Above(0.0)] (none "1/8 of the shortest side"),
-        /// The axis along which it is seen in 3D: from the right, from above, or from the front.
+        /// Axis perpendicular to a picture or text in 3D: seen from the right, from above, or from the front.
         normal: FlatAxis [] (none "`\"z\"`"),
         /// Translation of a shape.
         position: Vector ["m"] (none "0"),
         /// Scale factor of a shape.
         scale: f64 [Above(0.0)] (none "1"),
-        /// The point of a shape about which it is rotated and scaled.
+        /// Centre of rotation and scaling of a shape.
         pivot: Vector ["m"] (none "its middle"),
-        /// How a shape moves.
-        motion: Motion [] (none "not at all"),
+        /// Motion of a shape.
+        motion: Motion [] (none "none"),
     }
 
-    /// What a smoke is to become, and when.
+    /// A figure that smoke is driven to, and when.
     pub struct Target {
-        /// Which smoke.
+        /// The substance to drive.
         substance: String [] (none "the only one"),
-        /// When the shape is to be reached; then the next target begins. Later than the target before it.
+        /// Time at which the figure should be reached, later than that of the target before; then the next target begins.
         time: f64 ["s", Above(0.0)] (required "4.0"),
-        /// What is to be reached.
+        /// The figure.
         figure: Figure [] (required "{ text = \"Hello\" }"),
         /// Multiplier of the smoke's `drive`.
         strength: f64 [AtLeast(0.0)] (1.0),
-        /// Width of the smoothing of smoke and target: a number, `[first, last]`, or `"auto"`; wide is felt from afar, narrow forms details.
+        /// Width of the smoothing of smoke and target: a number, `[first, last]`, or `"auto"`; wide attracts from a distance, narrow forms details.
         smoothing: Width ["m", AtLeast(0.0)] (none "`\"auto\"`"),
-        /// How long the change from the target before takes.
+        /// Duration of the transition from the target before.
         blend: f64 ["s", AtLeast(0.0)] (0.2),
     }
 
-    /// How smoke is guided to its targets.
+    /// How smoke is driven to its targets.
     pub struct Guide {
-        /// The part of the velocity that is lost per second: lets the smoke settle.
+        /// Rate of velocity damping, which lets the smoke settle.
         damping: Dial ["1/s", AtLeast(0.0)] (none "`\"auto\"`"),
-        /// A factor on all smoothing: above 1 targets are felt more softly and from further away, below 1 more finely.
+        /// Factor on all smoothing widths: above 1 is softer and acts from further away, below 1 is finer.
         softness: f64 [Above(0.0)] (1.0),
-        /// From here on drive, damping and gathering fade to nothing: free smoke.
+        /// Time from which drive, damping and gathering fade out, leaving free smoke.
         release: f64 ["s", AtLeast(0.0)] (none "never"),
-        /// How long that takes.
+        /// Duration of the release.
         release_over: f64 ["s", Above(0.0)] (none "1"),
         /// Slope limiter of the advection scheme.
         limiter: Limiter [] (Limiter::Mc),
-        /// Pressure solves per step; 1 is faster, 2 meets targets better.
+        /// Pressure solves per time step; 1 is faster, 2 meets targets better.
         projections: u32 [Within(1.0, 2.0)] (2),
     }
 }

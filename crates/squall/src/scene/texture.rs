@@ -1,4 +1,4 @@
-//! What is painted on the fluid.
+//! Textures advected with the fluid, and stirring rods.
 
 use super::choices::Photo;
 use super::key::Matters::Look;
@@ -8,25 +8,25 @@ use super::{Animated, Vector};
 use crate::diagnostic::Spanned;
 
 table! {
-    /// A pattern that the fluid carries along: exactly one of noise, lines, image and pattern.
+    /// A texture advected with the fluid: exactly one of noise, lines, image and pattern.
     pub struct Texture {
-        /// After how many seconds the fluid forgets what was painted on it, and takes it up anew. Three paintings do so by turns and blend, so that nothing jumps. Longer than the run: it never forgets.
+        /// Interval after which texture coordinates are reset. Three sets are reset in turn and blended, so that nothing jumps. If longer than the run they are never reset.
         period: f64 ["s", Above(0.0)] (4.0),
         /// Cloud noise; `{}` uses the defaults.
         noise: TextureNoise [Look] (none ""),
         /// Parallel lines, or in 3D sheets; `{}` uses the defaults.
         lines: TextureLines [Look] (none ""),
-        /// A PNG, JPEG, WebP, GIF, BMP, TIFF or SVG file in the folder of the scene; what is transparent is white.
+        /// A PNG, JPEG, WebP, GIF, BMP, TIFF or SVG file in the folder of the scene; transparent pixels are white.
         image: String [Look] (none ""),
-        /// A pattern drawn by Squall; inks are drops of ink, as for marbled paper.
+        /// A built-in pattern; `"inks"` are drops of ink, as for marbled paper.
         pattern: Photo [Look] (none ""),
         /// Width and height of an `image` or `pattern`, which then repeats.
         size: Vec<Spanned<f64>> ["m", Above(0.0), Look] (none "the box; patterns are square"),
-        /// How much of it is seen in substances: their density is multiplied by the pattern, whose mean is 1.
+        /// Strength in substances: their density is multiplied by the pattern, whose mean is 1.
         strength: f64 [Within(0.0, 1.0), Look] (0.7),
-        /// Whether the contrast that blending loses is restored.
+        /// Restore the contrast that is lost by blending.
         contrast: bool [Look] (none "true for noise and lines"),
-        /// Upsampling of 3D pictures and volumes compared with the grid.
+        /// Upsampling factor of 3D pictures and volumes.
         refine: u32 [Within(1.0, 4.0), Look] (2),
     }
 
@@ -44,11 +44,11 @@ table! {
 
     /// Lines, or in 3D sheets, side by side.
     pub struct TextureLines {
-        /// From one line to the next.
+        /// Distance between lines.
         spacing: f64 ["m", Above(0.0)] (|r| r.longest() / 24.0; "1/24 of the longest side"),
-        /// The direction from one line to the next.
+        /// Direction from one line to the next.
         direction: Vector [] (|r| r.along_x(); "along x"),
-        /// How much they are bent, in spacings.
+        /// Amplitude of their bends, in spacings.
         warp: f64 [Within(0.0, 5.0)] (0.35),
         /// Seed of their bends.
         seed: u64 [] (|r| r.seed; "that of the scene"),
@@ -56,17 +56,17 @@ table! {
 
     /// Moves rods along a path through the fluid, which they drag along.
     pub struct Stir {
-        /// Points that the rod passes, smoothly: two or more. In a periodic box the path may lead across the sides.
+        /// Points of a smooth path: two or more. In a periodic box the path may cross the sides.
         path: Vec<Spanned<Vector>> ["m"] (required "[[0.2, 0.5], [0.8, 0.5]]"),
-        /// How fast it moves.
+        /// Speed of the rod.
         speed: f64 ["m/s", Above(0.0)] (none "the longest side in 2 s"),
-        /// When it is at each point, in seconds after `from`; instead of `speed`.
+        /// Time at each point, in seconds after `from`; replaces `speed`.
         times: Vec<Spanned<f64>> ["s"] (none "by `speed`"),
-        /// How thick the rod is.
+        /// Radius of the rod.
         radius: f64 ["m", Above(0.0)] (|r| r.longest() / 40.0; "1/40 of the longest side"),
-        /// How fast the fluid at the rod takes its velocity: 5 is a feather, 60 a spoon.
+        /// Rate at which fluid at the rod takes on its velocity: 5 is weak, 60 strong.
         rate: Animated ["1/s", Above(0.0)] (Animated::constant(30.0)),
-        /// Whether it goes back to its first point and round again, until `to`. A path that ends a whole box away from where it began goes on from there.
+        /// Repeat the path until `to`. In a periodic box, a path that ends one period from its start continues from there.
         r#loop: bool [] (false),
         /// Number of rods side by side, like a comb.
         rods: u32 [Within(1.0, 100.0)] (1),

@@ -205,7 +205,7 @@ table! {
         keys: Vec<Spanned<Vec<Spanned<KeyPart>>>> [] (required "[[0.0, 1.0], [2.0, 3.0]]"),
         /// Interpolation between keyframes.
         ease: Interpolation [] (Interpolation::Smooth),
-        /// Whether the keyframes repeat.
+        /// Repeat the keyframes.
         r#loop: bool [] (false),
     }
 }

@@ -1,4 +1,4 @@
-//! What only the scene as a whole can show: flows that do not add up, emitters that reach nothing, boxes too large.
+//! Checks of the scene as a whole: inflow that does not balance, emitters outside the box, too many cells.
 
 use super::*;
 use crate::diagnostic::{Problem, Problems, Sources, Span};
@@ -127,7 +127,7 @@ fn no_liquid(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>
             }
             Some(_) => {
                 problems
-                    .warn(place, format!("`blob.{i}` lies outside the box that is looked at"), "is not in the picture")
+                    .warn(place, format!("`blob.{i}` lies outside the framed box"), "is not in the picture")
                     .help("`grid.size` and `grid.origin` say where the box is");
             }
         }
@@ -345,7 +345,7 @@ fn idle_sources(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
             let (from, to) = (grid.origin[a], grid.origin[a] + grid.size[a]);
             let axis = ["x", "y", "z"][a];
             let (what, label) = match grid.is_unbounded() {
-                true => ("outside the box that is looked at", "is not in the picture"),
+                true => ("outside the framed box", "is not in the picture"),
                 false if source.drain => ("outside the box", "drains nothing"),
                 false => ("outside the box", "emits nothing"),
             };

@@ -1,4 +1,4 @@
-//! What was done while a scene played: data, stamped by frame, so that a bake is a replay.
+//! Recorded edits: data, stamped by frame, so that a bake is a replay.
 
 use squall_core::Value;
 use squall_core::force::Dab;

@@ -1,4 +1,4 @@
-//! How 3D pictures are taken.
+//! Camera, lights and appearance of 3D pictures.
 
 use super::{ColorMap, Curve, PictureMode, Setup, Show, Up};
 pub use crate::scene::choices::Quality;

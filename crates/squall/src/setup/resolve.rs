@@ -1,4 +1,4 @@
-//! From what was typed to what is meant: defaults, units, and a message for everything that cannot be.
+//! From the typed scene to the setup: defaults, units, and messages for everything invalid.
 
 use squall_core::layout::tile_width;
 
@@ -411,7 +411,7 @@ impl<'a> Resolver<'a> {
         let mut carried = file.substance.iter().flat_map(|named| &named.0).filter(|(name, _)| name.value != "liquid");
         if let Some((name, _)) = carried.next() {
             self.problems
-                .error(name.span, "a level set carries no substances", "particles would carry it")
+                .error(name.span, "tracking = \"level_set\" does not support substances", "not supported")
                 .help("use tracking = \"particles\"");
         }
         if let Some(particles) =
@@ -429,13 +429,13 @@ impl<'a> Resolver<'a> {
         let Some(typed) = liquid.narrow_band.as_ref().filter(|typed| typed.value > 0) else { return };
         if liquid.tracking.as_ref().is_some_and(|tracking| tracking.value != Tracking::Particles) {
             self.problems
-                .error(typed.span, "only particles that carry a liquid are kept near its surface", "no such particles")
+                .error(typed.span, "`liquid.narrow_band` needs tracking = \"particles\"", "no such particles")
                 .help("leave it out, or use tracking = \"particles\"");
         }
         let mut carried = file.substance.iter().flat_map(|named| &named.0).filter(|(name, _)| name.value != "liquid");
         if let Some((name, _)) = carried.next() {
             self.problems
-                .error(name.span, "deep water without particles carries no substances", "particles would carry it")
+                .error(name.span, "`liquid.narrow_band` cannot be used with substances", "not supported")
                 .help("leave out `liquid.narrow_band`");
         }
     }

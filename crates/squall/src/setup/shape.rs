@@ -1,4 +1,4 @@
-//! Where things are and how they move.
+//! Shapes and their motion.
 
 use squall_core::shape::TriangleMesh;
 

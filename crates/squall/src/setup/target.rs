@@ -1,4 +1,4 @@
-//! What smoke is to become.
+//! Targets.
 
 use super::{Formula, Motion, Shape, Up};
 use crate::assets::Loaded;

@@ -1,4 +1,4 @@
-//! What is painted on the fluid, resolved.
+//! Textures, resolved.
 
 use squall_render::Bitmap;
 

@@ -1,4 +1,4 @@
-//! Pictures and letters in 3D: a flat density with a thickness.
+//! Pictures and text in 3D: a flat density with a thickness.
 
 use super::TargetError;
 use squall_core::{Axis, Grid};

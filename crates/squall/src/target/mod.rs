@@ -50,7 +50,7 @@ pub enum TargetError {
         what: String,
     },
     /// A sequence.
-    #[error("the frames make no sequence: {what}")]
+    #[error("the frames are not a sequence: {what}")]
     Sequence {
         /// What is wrong and what helps.
         what: String,

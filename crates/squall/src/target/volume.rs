@@ -1,4 +1,4 @@
-//! Volumes: what was simulated or modelled elsewhere.
+//! Volumes as targets.
 
 use super::{Place, TargetError};
 use squall_core::volume::BLOCK;

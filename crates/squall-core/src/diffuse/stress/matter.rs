@@ -1,4 +1,4 @@
-//! What is thick, and where: the coefficients of the finest level.
+//! Coefficients of the finest level: where there is liquid, and how viscous it is.
 
 use super::level::{Deep, Level, Operator, pair, pairs, vector, zeros};
 use crate::Real;

@@ -1,4 +1,4 @@
-//! Viscosity as it is: the whole stress, implicitly, with a free surface (Batty & Bridson 2008).
+//! Implicit viscosity with the full stress and a free surface (Batty & Bridson 2008).
 //!
 //! ```text
 //! minimise over u:    1/2 |u - u*|^2 + dt nu |sym grad u|^2, integrated over the liquid

@@ -1,4 +1,4 @@
-//! Air without end around a grid that follows the fluid.
+//! Free space around an unbounded grid.
 //!
 //! Outside of the tiles the flow is a potential flow: the wind, and what the vorticity inside makes of it. Two things follow
 //! for what the tiles know of the outside.

@@ -1,4 +1,4 @@
-//! What a liquid carries: inks that mix, heat that makes it rise. Its particles have the numbers; cells have their means, for forces and for who looks
+//! Substances of a liquid: inks that mix, heat with buoyancy. Particles hold the values; cells hold their means, for forces and for who looks
 //! at them.
 
 use super::{Curve, Liquid};

@@ -1,4 +1,4 @@
-//! Where particles may be: within the walls, and outside of objects, on the side from which they came.
+//! Collisions of particles with walls and moving obstacles.
 
 use crate::Real;
 use crate::grid::Grid;

@@ -1,4 +1,4 @@
-//! Liquids that remember their shape: jelly, putty, dough (Goktekin, Bargteil & O'Brien 2004).
+//! Elastic liquids: jelly, putty, dough (Goktekin, Bargteil & O'Brien 2004).
 //!
 //! Particles carry how the matter around them is strained (`particles/strain.rs`), so nothing of it is lost by going from cell to cell. The grid
 //! hears the means around centres and edges, where viscous stresses live, and takes `2 k E` for a stress besides those of viscosity, with

@@ -1,4 +1,4 @@
-//! Heat that a liquid gives to the air and takes from objects, and that melting swallows.
+//! Heat exchange of a liquid with the air and obstacles, and latent heat.
 //!
 //! One of the numbers that particles carry is their temperature. Conduction is how it diffuses ([`Liquid::carry`]). Besides,
 //!

@@ -1,4 +1,4 @@
-//! Liquids: water in a box, carried by particles.
+//! Liquids: a free surface tracked by particles.
 //!
 //! The step of Foster & Fedkiw 2001 and Zhu & Bridson 2005 with what came after them: affine transfers (Jiang et al. 2015), a surface that
 //! lies between cells (Gibou et al. 2002; Enright et al. 2003), solids that cut them (Batty, Bertails & Bridson 2007).

@@ -1,4 +1,4 @@
-//! Where liquid comes from and where it goes: blobs, spouts, and zones that fill, drain or drive it.
+//! Sources and sinks of liquid: blobs, spouts, and zones that fill, drain or drive it.
 
 use super::carried::{Values, begin};
 use super::{Liquid, PER_AXIS, Tracking};

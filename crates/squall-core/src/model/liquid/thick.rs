@@ -1,4 +1,4 @@
-//! Thick liquids: honey, chocolate, lava.
+//! Viscous liquids: honey, chocolate, lava.
 //!
 //! ```text
 //! u = project(u)        gravity and all that pushes; its pressure is the one that is remembered

@@ -1,4 +1,4 @@
-//! What says where the liquid is, and where its momentum lives.
+//! Tracking of a liquid: particles, markers or a level set.
 //!
 //! | tracking | where it is | its velocity | good for |
 //! |---|---|---|---|
@@ -73,7 +73,7 @@ impl<const D: usize> ByLevelSet<D> {
 }
 
 impl<const D: usize> Liquid<D> {
-    /// Chooses what says where the liquid is; before there is any. All but particles need a box, and a level set carries no substances.
+    /// Chooses how the liquid is tracked, before there is any. Markers and level sets need a box; a level set supports no substances.
     pub fn track_by(&mut self, tracking: Tracking) -> Result<(), OutOfMemory> {
         assert!(tracking == Tracking::Particles || !self.flow.is_unbounded(), "a box");
         assert!(self.particles.is_empty() && self.by_level_set.is_none(), "before there is any liquid");

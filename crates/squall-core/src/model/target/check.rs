@@ -1,4 +1,4 @@
-//! What can be wrong with a target.
+//! Errors in targets.
 
 use super::{Smoothing, Target, TargetSmoke};
 use crate::field::OutOfMemory;

@@ -1,4 +1,4 @@
-//! Gathering: the error `rho - rho*` diffuses, carried by the smoke itself.
+//! Gathering: the error `rho - rho*` diffuses, weighted by the smoke itself.
 //!
 //! ```text
 //! drho/dt + div(rho w) = 0,   w = v_g (l_g grad phi - rts grad(rho - rho*))

@@ -1,4 +1,4 @@
-//! Targets: densities that a smoke is to take, one after the other.
+//! Timelines of target densities.
 //!
 //! The active target is the next one in time; after the last, that one stays. At a change the old density fades into
 //! the new one, and everything else (smoothed density, direction of the pull) follows from the mixture.

@@ -1,4 +1,4 @@
-//! Levelling: smoke goes from where there is too much of it to where there is too little, however far apart these are.
+//! Levelling: long-range transport from where there is too much smoke to where there is too little.
 //!
 //! ```text
 //! lap phi = rt - rts          grad phi points away from what is too much, and towards what is missing

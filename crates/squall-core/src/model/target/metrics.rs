@@ -1,4 +1,4 @@
-//! How well smokes meet their targets.
+//! Errors of smokes against their targets.
 
 use super::goal::Aim;
 use super::{Blur, Gathered, TargetSmoke};

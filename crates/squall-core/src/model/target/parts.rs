@@ -1,4 +1,4 @@
-//! The parts of a step that only smoke with targets has.
+//! The parts of a step that only target smoke has.
 
 use super::{Projections, TargetSmoke};
 use crate::Real;

@@ -1,4 +1,4 @@
-//! Parameters that suit a smoke and its target, so that nobody has to tune.
+//! Automatic parameters for a smoke and its target.
 //!
 //! With lengths in units of the box `L` and times in units of the duration `T`, every parameter is a number: `v_f ~ L²/T²`,
 //! `v_d ~ 1/T`, `v_g ~ L²/T`. The numbers were found on five pairs of shapes (`tests/target.rs` holds the table); what has to be

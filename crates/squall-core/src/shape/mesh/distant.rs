@@ -1,4 +1,4 @@
-//! Triangles seen from far away.
+//! Far-field approximation of triangles for winding numbers.
 
 use super::triangle::{Corners, area_vector, centroid};
 use crate::shape::vector::{add, dot, length, scale, sub};

@@ -41,7 +41,7 @@ pub enum MeshError {
     #[error("the mesh has no triangles")]
     Empty,
     /// A coordinate is infinite or not a number.
-    #[error("vertex {vertex} of the mesh is not at a finite place")]
+    #[error("vertex {vertex} of the mesh is not at a finite position")]
     NotFinite {
         /// Number of the vertex, from 0.
         vertex: usize,

@@ -1,4 +1,4 @@
-//! Meshes to play with. All are closed, about the origin, and sizes are metres.
+//! Example meshes. All are closed, about the origin, with sizes in metres.
 
 use super::TriangleMesh;
 use crate::shape::vector::{add, cross, length, scale, sub};

@@ -1,4 +1,4 @@
-//! The exact signed distance of a mesh, hole or no hole.
+//! The exact signed distance of a mesh, with or without holes.
 
 use super::tree::{FINE, Nearest, ROUGH, Tree};
 use super::triangle::{Corners, area_vector, centroid, point};

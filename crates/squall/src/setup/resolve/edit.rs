@@ -1,4 +1,4 @@
-//! What was done while the scene played.
+//! Recorded edits.
 
 use squall_core::Value;
 

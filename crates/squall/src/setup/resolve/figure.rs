@@ -1,4 +1,4 @@
-//! Figures: files are read here, and made densities on the grid.
+//! Figures: files are read here and converted to densities on the grid.
 
 use std::path::Path;
 
@@ -133,7 +133,7 @@ impl Resolver<'_> {
             if !kinds.contains(&kind) {
                 let list = kinds.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ");
                 self.problems
-                    .error(span, format!("`{key}.{name}` means nothing to `{kind}`"), "not of this figure")
+                    .error(span, format!("`{key}.{name}` does not apply to `{kind}`"), "not of this figure")
                     .help(format!("leave it out; it is for {list}"));
             } else if self.d == 2 && ["thickness", "normal"].contains(&name) {
                 self.problems

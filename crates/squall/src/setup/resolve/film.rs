@@ -1,4 +1,4 @@
-//! How 3D pictures are taken.
+//! Camera, lights and appearance of 3D pictures.
 
 use super::*;
 
@@ -37,7 +37,7 @@ impl Resolver<'_> {
             let way: f64 = there(position).iter().zip(there(c.target())).map(|(p, t)| (p - t).powi(2)).sum();
             if way < 1e-18 {
                 self.problems
-                    .error(position.span, "the camera stands in its own target", "nothing to see")
+                    .error(position.span, "`camera.position` and `camera.target` are the same point", "nothing to see")
                     .help("move `camera.position` away from `camera.target`");
             }
         } else {

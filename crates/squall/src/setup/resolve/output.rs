@@ -1,4 +1,4 @@
-//! What is written.
+//! Output files.
 
 use super::*;
 
@@ -34,8 +34,8 @@ impl Resolver<'_> {
         if !film && (bits == 16 || exr) {
             let span = typed(&o.bits).map(|b| b.span).or(typed(&o.exr).map(|e| e.span));
             self.problems
-                .error(span, "only 3D pictures are kept in more than 8 bits", "not here")
-                .help("leave it out; raw numbers of other scenes are had by `output.fields`");
+                .error(span, "only 3D pictures can have more than 8 bits", "not here")
+                .help("leave it out; use `output.fields` for raw numbers");
         } else if ![8, 16].contains(&bits) {
             let span = o.bits.as_ref().map(|b| b.span);
             self.problems.error(span, format!("`output.bits` is {bits}"), "8 or 16").help("the default is 8");

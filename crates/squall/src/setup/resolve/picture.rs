@@ -1,4 +1,4 @@
-//! What frames look like.
+//! Appearance of the pictures.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What only the model "target_smoke" has: targets, and how smoke is guided to them.
+//! Keys of the model "target_smoke": targets and their control.
 
 use squall_core::model::target::{PEAKS_MATCH, Parameters, suggest};
 use squall_core::ops::{max_abs, sum};
@@ -314,9 +314,9 @@ impl Resolver<'_> {
         let name = &setup.substances[substance].name;
         let typed = file.substance.iter().flat_map(|named| &named.0).find(|(typed, _)| typed.value == *name);
         let span = typed.map(|(key, s)| s.start.as_ref().map_or(key.span, |start| start.span));
-        self.problems.error(span, format!("there is no `{name}` that could become anything"), "empty").help(format!(
-            "form it by start = {{ text = \"Hello\" }}, or add a [[source]] with rate = {{ {name} = 1.0 }}"
-        ));
+        self.problems.error(span, format!("`{name}` is empty at the start, so it cannot form a target"), "empty").help(
+            format!("form it by start = {{ text = \"Hello\" }}, or add a [[source]] with rate = {{ {name} = 1.0 }}"),
+        );
     }
 
     /// A flow rearranges densities and cannot change them.

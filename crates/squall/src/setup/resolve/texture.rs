@@ -1,4 +1,4 @@
-//! What is painted on the fluid, and the rods that stir it.
+//! Textures and stirring rods.
 
 use std::path::Path;
 
@@ -45,7 +45,7 @@ impl Resolver<'_> {
         match (given.next(), given.next()) {
             (None, _) => {
                 self.problems
-                    .error(span, "`texture` paints nothing", "what is painted?")
+                    .error(span, "`texture` has no pattern", "what is painted?")
                     .help("give it one of: noise = {}, lines = {}, image = \"photo.png\", pattern = \"pebbles\"");
                 return None;
             }

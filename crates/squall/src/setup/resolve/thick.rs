@@ -1,4 +1,4 @@
-//! How thick a liquid is.
+//! Viscosity, elasticity and heat of liquids.
 
 use super::*;
 use crate::scene::Pair;
@@ -40,7 +40,7 @@ impl Resolver<'_> {
             let spans = [&liquid.yield_strain, &liquid.yield_rate, &liquid.relaxation];
             if let Some(span) = spans.iter().find_map(|key| key.as_ref().map(|key| key.span)) {
                 self.problems
-                    .error(span, "this liquid remembers no shape", "there is no `elasticity`")
+                    .error(span, "this key needs `liquid.elasticity`", "there is no `elasticity`")
                     .help("add elasticity = \"jelly\", or leave this out");
             }
             return None;
@@ -52,7 +52,7 @@ impl Resolver<'_> {
             NumberOrText::Number(modulus) => {
                 self.problems
                     .error(typed.span, format!("`{KEY}` is {modulus}"), format!("must be 0 to {STIFFEST} Pa"))
-                    .help("jelly has 1500, putty 20000 Pa; what is stiffer than rubber is an object");
+                    .help("jelly has 1500, putty 20000 Pa; use an [[object]] for anything stiffer");
                 return None;
             }
             NumberOrText::Text(text) => match ELASTIC.iter().find(|(name, _)| name == text) {
@@ -75,7 +75,7 @@ impl Resolver<'_> {
         let band = liquid.narrow_band.as_ref().is_some_and(|band| band.value > 0);
         if grid || flip || band {
             self.problems
-                .error(typed.span, "only particles everywhere that know their surroundings remember shapes", "not here")
+                .error(typed.span, "`liquid.elasticity` needs APIC particles everywhere", "not here")
                 .help("use tracking = \"particles\" and transfer = \"apic\", and no narrow_band");
         }
         Some(elastic)
@@ -92,11 +92,11 @@ impl Resolver<'_> {
         let Some(span) = cools.as_ref().map(|(_, span)| *span).or(heated) else { return };
         if !self.names.iter().skip(1).any(|known| *known == name) {
             self.problems
-                .error(span, format!("the liquid carries no `{name}`"), "needed to be warm or cold")
+                .error(span, format!("the liquid carries no `{name}`"), "needed as its temperature")
                 .help(format!("add [substance.{name}] with its `initial` value and its `diffusion`"));
         } else if melts.is_some_and(|melts| melts != name) {
             self.problems
-                .error(span, format!("it melts by another temperature than `{name}`"), "one of both")
+                .error(span, "`liquid.heat` and `liquid.melting` use different temperatures", "one of both")
                 .help("let `liquid.melting.substance` and `liquid.heat.substance` be the same");
         }
     }
