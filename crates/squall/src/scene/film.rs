@@ -102,16 +102,20 @@ table! {
         transparent: bool [] (false),
     }
 
-    /// How water looks.
+    /// How water and other liquids look. Liquids that have a name, as in `viscosity = "honey"`, have values of their own.
     pub struct Water as WaterValues {
         /// The colour of white light after `depth` metres of it.
-        tint: Color [] (Color::hex(0xcbeef6)),
+        tint: Color [] (|r| Color::hex(r.look().map_or(0xcbeef6, |look| look.tint)); "`#cbeef6`"),
         /// How many metres that takes.
-        depth: f64 ["m", Above(0.0)] (|r| 0.5 * r.longest(); "half of the longest side"),
+        depth: f64 ["m", Above(0.0)] (|r| r.look().map_or(0.5 * r.longest(), |look| look.depth); "half of the longest side"),
         /// How strongly it bends light.
-        ior: f64 [Within(1.0, 3.0)] (1.333),
+        ior: f64 [Within(1.0, 3.0)] (|r| r.look().map_or(1.333, |look| look.ior); "1.333"),
         /// How blurred lights are in its surface.
-        roughness: f64 [Within(0.0, 1.0)] (0.02),
+        roughness: f64 [Within(0.0, 1.0)] (|r| r.look().map_or(0.02, |look| look.roughness); "0.02"),
+        /// The colour of a liquid that scatters light below its surface, so that nobody sees through it: paint, wax. `tint` and `depth` then mean nothing.
+        body: Color [] (none "none: it is clear; chocolate, lava, toothpaste, slime, dough and putty have one"),
+        /// How far light goes below the surface of a liquid with a `body`: parts that are thinner shine when they are lit from behind.
+        spread: f64 ["m", Above(0.0)] (|r| r.look().map_or(0.02 * r.longest(), |look| look.spread); "a fiftieth of the longest side"),
         /// How many metres of it with an amount of 1 give light the `color` of a substance.
         ink_depth: f64 ["m", Above(0.0)] (|r| 0.1 * r.longest(); "a tenth of the longest side"),
     }
@@ -122,7 +126,7 @@ table! {
         substance: String [] (none "`\"temperature\"`"),
         /// Values at the cold and the hot end.
         range: Pair [] (none "from a third of the largest value emitted to all of it"),
-        /// Light sent out per metre at the hot end.
+        /// Light sent out per metre at the hot end. Of a liquid with a `body` one sees a twelfth of the longest side.
         strength: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(12.0 / r.longest()); "12 / longest side"),
         /// How strongly it lights smoke, objects and the ground: 1 as much as it sends out, 0 not at all.
         light: Animated [Within(0.0, 1e6)] (Animated::constant(0.0)),
