@@ -11,6 +11,7 @@
 //! | `carried` | what particles carry besides: inks, heat |
 //! | `strain` | how elastic matter around them is deformed |
 //! | `patch` | values around one tile, to be sampled |
+//! | `spread` | those that are too close move apart |
 //! | `eight` | eight of them at once |
 //! | `faces` | velocities around one tile, as particles read them |
 //! | `follow` | going over to other tiles |
@@ -22,6 +23,7 @@ mod faces;
 mod follow;
 mod patch;
 mod seed;
+mod spread;
 mod strain;
 mod transfer;
 mod walls;

@@ -33,8 +33,8 @@ pub trait System<const D: usize, const K: usize, T> {
     /// `ap = A p`; returns the sum of `p ap`. May write ghosts of `p`.
     fn apply(&mut self, p: &mut Fields<D, K, T>, ap: &mut Fields<D, K, T>) -> f64;
 
-    /// Asked in each iteration with the sum of `r M r`, which is about the square of the error in the energy norm: `true` ends them,
-    /// and the equation counts as solved.
+    /// Asked in each iteration with the sum of `r M r`, which is about the square of the error in the energy norm: `true` ends them, once
+    /// `M r`, which is known by then, has been added to `x`, and the equation counts as solved.
     fn is_enough(&mut self, _rz: f64) -> bool {
         false
     }
@@ -68,12 +68,19 @@ impl<const D: usize, const K: usize, T: Number> Work<D, K, T> {
         };
         Ok(Work { r: new()?, p: new()?, t: new()?, used: Vec::new(), isa })
     }
+
+    /// Says where unknowns are, and makes all vectors zero.
+    pub(crate) fn begin(&mut self, used: &[Span]) {
+        self.used.clear();
+        self.used.extend_from_slice(used);
+        self.r.iter_mut().chain(&mut self.p).chain(&mut self.t).for_each(|v| v.fill(T::ZERO));
+    }
 }
 
 /// Solves `A x = b` from the values in `x` on, until the 2-norm of the residual is at most `tolerance` times that of `b`.
 ///
 /// The residual that the iteration carries along drifts away from the true one by rounding, so the true one is computed at
-/// the end; that is the one reported. If it is not small enough yet, another round is made, unless the last one helped
+/// the end, unless the system said that it is enough; that is the one reported. If it is not small enough yet, another round is made, unless the last one helped
 /// little: then rounding is in the way. Whatever is not finite ends the iteration, leaves `x` zero and is reported
 /// as not converged.
 pub fn pcg<const D: usize, const K: usize, T: Number>(
@@ -97,16 +104,18 @@ pub fn pcg<const D: usize, const K: usize, T: Number>(
     let mut residual = (squared / size).sqrt();
     loop {
         let before = residual;
-        let mut enough = false;
         if residual > tolerance && report.iterations < max_iterations {
             let limit = tolerance * tolerance * size;
             let (iterations, ended) = iterate(system, x, work, limit, max_iterations - report.iterations);
             report.iterations += iterations;
-            enough = ended;
+            if ended {
+                report.converged = true;
+                break;
+            }
             let (squared, size) = system.residual(x, &mut work.r, &mut work.t);
             residual = (squared / size).sqrt();
         }
-        report.converged = residual <= tolerance || enough;
+        report.converged = residual <= tolerance;
         let goes_on = residual < 0.5 * before && report.iterations < max_iterations;
         if report.converged || !goes_on {
             break;
@@ -138,6 +147,9 @@ fn iterate<const D: usize, const K: usize, T: Number>(
         }
         let rz = system.precondition(r, t);
         if system.is_enough(rz) {
+            for (x, z) in x.iter_mut().zip(&*t) {
+                advance(*isa, used, x, z, Some(T::ONE));
+            }
             return (iteration, true);
         }
         let beta = T::of(rz / rz_before);

@@ -6,7 +6,8 @@ use squall_core::force::Uniform;
 use squall_core::model::Model;
 use squall_core::model::liquid::{DENSITY, Elastic, Liquid, Options};
 use squall_core::particles::Particle;
-use squall_core::{Axis, Grid, Side, Simulation};
+use squall_core::solid::{Boundary, Obstacle};
+use squall_core::{Axis, Grid, Shape, Side, Simulation};
 
 /// A box with a floor to which liquid sticks, periodic along x if asked to.
 fn on_floor<const D: usize>(cells: [usize; D], h: f64, wide: bool, elastic: Elastic) -> Liquid<D> {
@@ -141,6 +142,82 @@ fn jelly_that_touches_nothing_keeps_its_momentum_and_its_spin() {
     let strains = disc.strains();
     let mean = strains.iter().map(|e| f64::from(*e)).sum::<f64>() / strains.len() as f64;
     assert!(mean < 0.03, "{mean}");
+}
+
+/// A plate that swings along x.
+#[derive(Clone)]
+struct Swinging {
+    top: f64,
+    way: f64,
+    period: f64,
+}
+
+impl Swinging {
+    fn shift(&self, t: f64) -> f64 {
+        self.way * (std::f64::consts::TAU * t / self.period).sin()
+    }
+}
+
+impl Shape<2> for Swinging {
+    fn distance(&self, x: [f64; 2], t: f64) -> f64 {
+        let along = (x[0] - 0.75 - self.shift(t)).abs() - 0.45;
+        let up = (x[1] - 0.5 * self.top).abs() - 0.5 * self.top;
+        along.max(up).min(0.0) + along.max(0.0).hypot(up.max(0.0))
+    }
+    fn velocity(&self, _: [f64; 2], t: f64) -> [f64; 2] {
+        let w = std::f64::consts::TAU / self.period;
+        [self.way * w * (w * t).cos(), 0.0]
+    }
+}
+
+#[test]
+fn jelly_on_a_plate_that_swings_slowly_goes_along_and_shakes_the_more_the_nearer_its_own_frequency() {
+    // A layer of 0.3 m would swing at sqrt(k) / (4 H); the block that is as wide as high a little more slowly.
+    let (k, height) = (9.0f64, 0.3);
+    let own = k.sqrt() / (4.0 * height);
+    let swing = |period: f64| {
+        let mut block = with_gravity(on_floor([48, 32], 1.0 / 32.0, false, Elastic::jelly(k * DENSITY)));
+        block.flow.viscosity = 0.02;
+        let plate = Swinging { top: 0.2, way: 0.02, period };
+        let obstacle = Obstacle { friction: 1.0, ..Obstacle::new("plate", Box::new(plate.clone())) };
+        block.flow.set_obstacles(vec![obstacle], Boundary::CutCells).unwrap();
+        block.fill(1, |x| (x[0] - 0.75).abs() < 0.25 && x[1] > 0.2 && x[1] < 0.2 + height, |_| [0.0; 2]);
+        let start = mean(&block, |x| x[0]);
+        let (mut furthest, mut apart) = (0.0f64, 0.0f64);
+        run(&mut block, 2.0 * period, 1.0, |block, report| {
+            assert!(report.viscous.converged, "{:?}", report.viscous);
+            let way = mean(block, |x| x[0]) - start;
+            furthest = furthest.max(way.abs());
+            apart = apart.max((way - plate.shift(block.flow.time())).abs());
+        });
+        // None has left the plate or gone into it.
+        assert!(positions(&block).iter().all(|x| x[1] > 0.2 && x[1] < 0.7 && (x[0] - 0.75).abs() < 0.45));
+        [furthest / plate.way, apart / plate.way]
+    };
+    // Six times slower than its own: all of it goes along, but for (1 / 6)^2 and what the start shakes.
+    let [slow, behind] = swing(6.0 / own);
+    assert!((slow - 1.0).abs() < 0.2 && behind < 0.3, "{slow} {behind}");
+    let [shaken, _] = swing(1.2 / own);
+    assert!(shaken > 1.5, "{shaken}");
+}
+
+#[test]
+fn what_relaxes_overshoots_when_a_channel_starts() {
+    // Oldroyd-B between two walls, periodic along them: the flow starts as if only the solvent were thick, and is caught by the stress that builds up.
+    let (n, solvent, k, relaxation, push) = (24, 0.1, 1.0, 1.0, 1.0);
+    let walls = Axis::Bounded { lo: Side::STICKY, hi: Side::STICKY };
+    let grid = Grid::<2>::new([8, n], [8.0 / n as f64, 1.0], [Axis::Periodic, walls]);
+    let mut channel = Liquid::new(grid, Options::default()).unwrap();
+    channel.set_elastic(Elastic { relaxation, ..Elastic::jelly(k * DENSITY) });
+    channel.flow.viscosity = solvent;
+    channel.flow.forces.push(Box::new(Uniform([push as f32, 0.0])));
+    channel.fill(1, |_| true, |_| [0.0; 2]);
+    let mut fastest = 0.0f64;
+    run(&mut channel, 8.0, 1.0, |channel, _| fastest = fastest.max(mean_velocity(channel, 0)));
+    // The mean of the parabola of both viscosities together.
+    let (last, expected) = (mean_velocity(&channel, 0), push / (12.0 * (solvent + k * relaxation)));
+    assert!((last / expected - 1.0).abs() < 0.1, "{last} {expected}");
+    assert!(fastest > 1.3 * last, "{fastest} {last}");
 }
 
 fn check_splash<const D: usize>(modulus: f64, n: usize) {

@@ -185,6 +185,25 @@ fn what_is_molten_runs_and_what_is_cold_stands() {
 }
 
 #[test]
+fn a_crust_holds_what_is_molten_inside_until_it_melts() {
+    // A heap, molten inside, with three cells of crust all around it.
+    let h = 1.0 / 64.0;
+    let front = |crust: f64| {
+        let mut heap = sticky([64, 24], h);
+        let inside = |x: [f64; 2]| (x[0] - 0.5).abs() < 0.13 - 3.0 * h && x[1] < 0.2 - 3.0 * h;
+        let temperature = move |x: [f64; 2]| if inside(x) { 380.0 } else { crust };
+        let k = heap.carry("temperature", Box::new(temperature)).unwrap();
+        let law = Melting { substance: k + 1, range: [300.0, 360.0], viscosity: [1e4, 0.01], logarithmic: true };
+        heap.set_viscosity_law(Box::new(law));
+        heap.fill(1, |x| (x[0] - 0.5).abs() < 0.13 && x[1] < 0.2, |_| [0.0; 2]);
+        run(&mut heap, 0.6, 1.0, |_, report| assert!(report.viscous.converged));
+        positions(&heap).iter().map(|x| (x[0] - 0.5).abs()).fold(0.0, f64::max)
+    };
+    let (held, melted) = (front(280.0), front(380.0));
+    assert!(held < 0.13 + h && melted > 0.2, "{held} {melted}");
+}
+
+#[test]
 fn thick_liquid_goes_on_to_the_same_bits_after_it_was_restored_and_on_any_number_of_threads() {
     let new = || {
         let mut liquid = sticky([24, 24, 24], 1.0 / 24.0);

@@ -11,7 +11,7 @@
 //! Coordinates are in cells, 0 at the centre of the lowest cell of the lowest brick, as in `bricks`.
 
 use super::bricks::BRICK;
-use super::vector::{Vec3, clip, scale, sub, unit};
+use super::vector::{Vec3, along, clip, scale, smoothstep, sub, unit};
 use crate::plane::RenderError;
 use rayon::prelude::*;
 use squall_core::Volume;
@@ -130,6 +130,60 @@ impl Levels {
     /// Whether a place, in metres, is in the liquid.
     pub fn inside(&self, x: Vec3) -> bool {
         self.phi(self.local(x).map(|v| v as f32)) < 0.0
+    }
+
+    /// Metres to the surface at a place, negative inside; right up to some cells from it, and no more than [`FAR`] cells.
+    pub fn distance(&self, x: Vec3) -> f64 {
+        f64::from(self.phi(self.local(x).map(|v| v as f32))) * self.spacing
+    }
+
+    /// The direction away from the liquid by differences over `step` metres, where [`Self::normal`] knows none.
+    pub fn slope(&self, x: Vec3, step: f64) -> Option<Vec3> {
+        unit(std::array::from_fn(|a| {
+            let shifted = |by: f64| std::array::from_fn(|i| x[i] + if i == a { by } else { 0.0 });
+            self.distance(shifted(step)) - self.distance(shifted(-step))
+        }))
+    }
+
+    /// How much light passes the liquid, taken for opaque, on its way from direction `to` and distance `far`, from 0 to 1. `spread` is the
+    /// tangent of half the angle of the light: what misses the surface by less than that is in half shadow.
+    pub fn light_past(&self, x: Vec3, to: Vec3, far: f64, spread: f64) -> f32 {
+        let high = self.size.map(|n| f64::from(n * BRICK as i32));
+        let from = self.local(x);
+        let Some((enter, leave)) = clip(from, to, [0.0; 3], high) else { return 1.0 };
+        let (enter, leave) = (enter.max(0.0), leave.min(far / self.spacing));
+        let start: [f32; 3] = std::array::from_fn(|a| (from[a] + enter * to[a]) as f32);
+        let d = to.map(|v| v as f32);
+        let (mut t, end) = (0.0f32, (leave - enter) as f32);
+        let mut light = 1.0f32;
+        while t < end && light > 0.0 {
+            let p: [f32; 3] = std::array::from_fn(|a| start[a] + d[a] * t);
+            let (slot, place, within) = self.find(p);
+            match slot {
+                OUTSIDE => t = exit(p, d, place, t),
+                INSIDE => return 0.0,
+                slot => {
+                    let value = self.linear(slot, within);
+                    // Distances are known up to some cells only: no shadow is softer than that.
+                    let soft = ((enter as f32 + t) * spread as f32).clamp(0.3, 0.75 * FAR);
+                    light = light.min(0.5 + 0.5 * value / soft);
+                    t += (0.7 * value.abs()).clamp(STEPS[0], STEPS[1]);
+                }
+            }
+        }
+        smoothstep(0.0, 1.0, f64::from(light)) as f32
+    }
+
+    /// How open the half space above a place is, from 0 to 1, as far as distances are known.
+    pub fn openness(&self, x: Vec3, normal: Vec3) -> f32 {
+        let (mut covered, mut weight) = (0.0, 1.0);
+        for k in 1..=4 {
+            let t = f64::from(k);
+            let found = self.distance(along(x, normal, t * self.spacing)) / self.spacing;
+            covered += weight * (t - found.clamp(0.0, t)) / t;
+            weight *= 0.65;
+        }
+        (1.0 - 0.45 * covered).clamp(0.0, 1.0) as f32
     }
 
     /// The brick at a place, in cells, and the place within it.
@@ -358,7 +412,7 @@ fn smooth(raw: &[f32; RAW]) -> [f32; NODES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::film::vector::{along, dot, length};
+    use crate::film::vector::{dot, length};
 
     /// Liquid whose distance depends on that from the middle, both in cells.
     fn round(distance: impl Fn(f32) -> f32) -> Levels {

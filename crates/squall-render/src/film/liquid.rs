@@ -1,18 +1,19 @@
-//! Water: a clear liquid with a surface.
+//! Water: a liquid with a surface, clear or not.
 
+use super::body::Body;
 use super::caustics::{LightMap, Receivers};
 use super::levels::Levels;
 use super::lookup::Lookup;
 use super::optics::fresnel;
 use super::stage::go_on;
-use super::style::{Quality, Style, check_ink, check_liquid};
+use super::style::{Quality, Style, check_cloudy, check_ink, check_liquid};
 use super::surface::Surfaces;
 use super::vector::{Vec3, along, dot};
-use crate::color::Rgb;
+use crate::color::{Rgb, mix};
 use crate::plane::RenderError;
 use squall_core::{CancelToken, Volume};
 
-/// A clear liquid, by the distance to its surface.
+/// A liquid, by the distance to its surface. It is clear unless it has a [`Self::body`].
 ///
 /// Blocks that are not stored count as air. So every block that holds liquid must be stored, also deep inside, where
 /// any negative values will do. Where the liquid stands against a wall that is not drawn, the distance should end it
@@ -31,8 +32,23 @@ pub struct Liquid<'a> {
     pub ior: f32,
     /// From 0 (a mirror) to 1: how blurred lights and the sky are in the surface.
     pub roughness: f32,
-    /// What is dissolved in the liquid.
+    /// What is dissolved in the liquid. One with a body takes its colour where there is much of it.
     pub inks: Vec<Ink<'a>>,
+    /// What scatters light in it, so that nobody sees through; [`Self::tint`] and [`Self::depth`] then mean nothing.
+    pub body: Option<Cloudy<'a>>,
+}
+
+/// A liquid that scatters light below its surface: chocolate, wax, slime.
+#[derive(Clone, Copy, Debug)]
+pub struct Cloudy<'a> {
+    /// Its colour in white light.
+    pub color: Rgb,
+    /// How far light goes below the surface, in metres: what is thinner shines when it is lit from behind.
+    pub spread: f32,
+    /// The heat by which it glows, as [`Style::glow`] says.
+    pub heat: Option<&'a Volume>,
+    /// How many metres of it send out the light that leaves it where it glows.
+    pub glows: f32,
 }
 
 /// Something dissolved in a liquid that takes away light. It scatters none: ink, not milk.
@@ -54,7 +70,7 @@ impl<'a> Liquid<'a> {
             longest as f64 * distance.spacing
         });
         let depth = (0.5 * size) as f32;
-        Self { distance, tint: [0.62, 0.86, 0.92], depth, ior: 1.333, roughness: 0.02, inks: vec![] }
+        Self { distance, tint: [0.62, 0.86, 0.92], depth, ior: 1.333, roughness: 0.02, inks: vec![], body: None }
     }
 
     fn check(&self) -> Result<(), RenderError> {
@@ -65,6 +81,13 @@ impl<'a> Liquid<'a> {
             check_ink(ink.tint, ink.depth)?;
             super::bricks::check(ink.amount)?;
             check_reach(ink.amount)?;
+        }
+        if let Some(body) = &self.body {
+            check_cloudy(body.color, body.spread)?;
+            body.heat.into_iter().try_for_each(|heat| {
+                super::bricks::check(heat)?;
+                check_reach(heat)
+            })?;
         }
         Ok(())
     }
@@ -88,8 +111,11 @@ pub(super) struct Water {
     pub ior: f64,
     /// The tangent of the angle over which mirrored things are blurred.
     pub blur: f64,
+    /// How it scatters light, if it does.
+    pub body: Option<Body>,
     loss: Rgb,
-    inks: Vec<(Lookup, Rgb)>,
+    /// How much there is of each, what it takes away per metre, and its colour.
+    inks: Vec<(Lookup, Rgb, Rgb)>,
     /// For each light that comes from above.
     maps: Vec<Option<LightMap>>,
 }
@@ -106,14 +132,14 @@ impl Water {
     pub fn new(liquid: &Liquid<'_>) -> Result<Option<Self>, RenderError> {
         liquid.check()?;
         let Some(levels) = Levels::new(liquid.distance)? else { return Ok(None) };
-        let ink = |ink: &Ink<'_>| Ok((Lookup::new(ink.amount)?, loss(ink.tint, ink.depth)));
+        let ink = |ink: &Ink<'_>| Ok((Lookup::new(ink.amount)?, loss(ink.tint, ink.depth), ink.tint));
         let inks = liquid.inks.iter().map(ink).collect::<Result<_, RenderError>>()?;
         let blur = 0.5 * f64::from(liquid.roughness).powi(2);
         let loss = loss(liquid.tint, liquid.depth);
-        Ok(Some(Self { levels, ior: f64::from(liquid.ior), blur, loss, inks, maps: vec![] }))
+        Ok(Some(Self { levels, ior: f64::from(liquid.ior), blur, body: Body::new(liquid)?, loss, inks, maps: vec![] }))
     }
 
-    /// Finds the light that falls through the liquid on what is below.
+    /// Finds the light that falls through the liquid on what is below, or spreads in it.
     pub fn shine(
         &mut self,
         style: &Style,
@@ -121,6 +147,9 @@ impl Water {
         quality: Quality,
         cancel: &CancelToken,
     ) -> Result<(), RenderError> {
+        if let Some(body) = &mut self.body {
+            return body.shine(&self.levels, style, surfaces, quality, cancel);
+        }
         let ground = style.ground.as_ref().map(|ground| ground.height);
         let Some(receivers) = Receivers::new(ground, surfaces, self.levels.low[1], self.levels.high[1]) else {
             return Ok(());
@@ -140,7 +169,7 @@ impl Water {
     pub fn memory(&self) -> usize {
         let inks: usize = self.inks.iter().map(|ink| ink.0.memory()).sum();
         let maps: usize = self.maps.iter().flatten().map(LightMap::memory).sum();
-        self.levels.memory() + inks + maps
+        self.levels.memory() + inks + maps + self.body.as_ref().map_or(0, Body::memory)
     }
 
     /// How many times slower light is behind the surface than before it.
@@ -156,7 +185,7 @@ impl Water {
             let step = length / f64::from(steps);
             for k in 0..steps {
                 let place = along(x, direction, (f64::from(k) + 0.5) * step);
-                for (amount, loss) in &self.inks {
+                for (amount, loss, _) in &self.inks {
                     let here = amount.at(place).max(0.0) * step as f32;
                     (0..3).for_each(|c| lost[c] += here * loss[c]);
                 }
@@ -165,9 +194,26 @@ impl Water {
         lost.map(|v| (-v).exp())
     }
 
+    /// A colour at a place in the liquid, mixed with those of what is dissolved there.
+    pub fn mixed(&self, color: Rgb, x: Vec3) -> Rgb {
+        let mut color = color;
+        for (amount, _, tint) in &self.inks {
+            color = mix(color, *tint, amount.at(x).clamp(0.0, 1.0));
+        }
+        color
+    }
+
+    /// How open the half space above a place is where only a liquid that scatters covers it, from 0 to 1.
+    pub fn openness(&self, x: Vec3, normal: Vec3) -> f32 {
+        if self.body.is_some() { self.levels.openness(x, normal) } else { 1.0 }
+    }
+
     /// How much of a light of the style reaches `x`, relative to what would without the liquid: less in its shadow,
-    /// more where it gathers light.
-    pub fn light(&self, channel: usize, x: Vec3, to: Vec3, far: f64) -> Rgb {
+    /// more where it gathers light. `spread` is the tangent of half the angle of the light.
+    pub fn light(&self, channel: usize, x: Vec3, to: Vec3, far: f64, spread: f64) -> Rgb {
+        if self.body.is_some() {
+            return [self.levels.light_past(x, to, far, spread); 3];
+        }
         match self.maps.get(channel).and_then(|map| map.as_ref()) {
             Some(map) => {
                 let light = map.at(x);

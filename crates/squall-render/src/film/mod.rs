@@ -35,6 +35,7 @@
 //! | `liquid`, `levels`, `lookup` | water, its surface for rays, what is dissolved in it |
 //! | `water`, `optics` | what is seen in water and through it |
 //! | `caustics` | light that falls through water |
+//! | `body` | light below the surface of liquids that scatter it |
 //! | `environment` | what is all around |
 //! | `surface`, `shading` | objects by their distance, the ground, shadows on them |
 //! | `fire` | light that fire throws on smoke and objects |
@@ -70,6 +71,7 @@
 //! ```
 
 mod bloom;
+mod body;
 mod bricks;
 mod camera;
 mod caustics;
@@ -97,7 +99,7 @@ mod water;
 pub use camera::{Camera, Projection};
 pub use environment::{Environment, Softbox};
 pub use frame::{Frame, Tone, View};
-pub use liquid::{Ink, Liquid};
+pub use liquid::{Cloudy, Ink, Liquid};
 pub use orbit::{Orbit, OrbitKey};
 pub use passes::{Motion, Passes, Wanted, passes};
 pub use ramp::blackbody;

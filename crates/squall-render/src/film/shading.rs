@@ -77,7 +77,10 @@ impl<'a, const N: usize> Shader<'a, N> {
         let x = along(ray.origin, ray.direction, hit.distance);
         let dull = |finish: Finish| if wet { Finish { roughness: 1.0, ..finish } } else { finish };
         if let (What::Water(inside), Some(water)) = (&hit.what, self.water) {
-            let [r, g, b] = self.look(water, ray, hit.distance, *inside, footprint);
+            let [r, g, b] = match &water.body {
+                Some(body) => self.look_at_body(water, body, ray, hit.distance, footprint),
+                None => self.look(water, ray, hit.distance, *inside, footprint),
+            };
             return [r, g, b, 1.0];
         }
         if let What::Object(surface) = hit.what {
@@ -128,7 +131,7 @@ impl<'a, const N: usize> Shader<'a, N> {
             };
             let shadow = seen * smoke;
             let through = match (self.water, channel) {
-                (Some(water), Some(channel)) if shadow > 0.0 => water.light(channel, x, to, far),
+                (Some(water), Some(channel)) if shadow > 0.0 => water.light(channel, x, to, far, light.spread(far)),
                 _ => [1.0; 3],
             };
             let highlight = highlight(finish.roughness, normal, to, ray.direction);
@@ -141,12 +144,20 @@ impl<'a, const N: usize> Shader<'a, N> {
         (lit, bare)
     }
 
+    /// The same of lights alone, without that from all around.
+    pub(super) fn lamps(&self, ray: &Ray, x: Vec3, normal: Vec3, finish: Finish) -> Rgb {
+        let (lit, _) = self.light(ray, x, normal, finish);
+        let Surround { sky, open } = self.ambient(x, normal);
+        std::array::from_fn(|c| (lit[c] - finish.color[c] * sky[c] * open).max(0.0))
+    }
+
     /// Light from all around, and how much of it reaches a point of a surface.
     fn ambient(&self, x: Vec3, normal: Vec3) -> Surround {
         let ambient = &self.style.ambient;
         let up = 0.5 + 0.5 * normal[1] as f32;
         let sky = std::array::from_fn(|c| ambient.ground[c] + up * (ambient.sky[c] - ambient.ground[c]));
         let objects = self.surfaces.openness(x, normal, 0.15 * self.size);
+        let objects = objects * self.water.map_or(1.0, |water| water.openness(x, normal));
         let smoke = self.lights.past_smoke(
             self.bricks,
             self.style.lights.len(),

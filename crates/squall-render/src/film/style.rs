@@ -389,6 +389,12 @@ pub(super) fn check_liquid(tint: Rgb, depth: f32, ior: f32, roughness: f32) -> R
     check("roughness of the liquid", roughness, 0.0, 1.0)
 }
 
+/// Refuses a liquid that scatters light and cannot be drawn.
+pub(super) fn check_cloudy(color: Rgb, spread: f32) -> Result<(), RenderError> {
+    color.iter().try_for_each(|&v| check("colour of the liquid", v, 0.0, 1.0))?;
+    check("spread of light", spread, 1e-9, LARGE)
+}
+
 /// Refuses an ink that cannot be drawn.
 pub(super) fn check_ink(tint: Rgb, depth: f32) -> Result<(), RenderError> {
     tint.iter().try_for_each(|&v| check("tint", v, 0.0, 1.0))?;

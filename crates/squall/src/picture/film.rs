@@ -3,9 +3,9 @@
 use squall_core::{CancelToken, Shape, Simulation, Volume};
 use squall_render::color::{Background, from_srgb8};
 use squall_render::film::{
-    Ambient, Camera, Environment, Finish, Frame, Glow, Ground, Ink, Light, Liquid, Orbit, OrbitKey, Passes, Projection,
-    Quality, Ramp, Scatter, Scene, ShapeSurface, Source, Stage, Style, Substance, Surface as FilmSurface, Tiles,
-    Wanted, passes,
+    Ambient, Camera, Cloudy, Environment, Finish, Frame, Glow, Ground, Ink, Light, Liquid, Orbit, OrbitKey, Passes,
+    Projection, Quality, Ramp, Scatter, Scene, ShapeSurface, Source, Stage, Style, Substance, Surface as FilmSurface,
+    Tiles, Wanted, passes,
 };
 use squall_render::{ColorMap, RenderError, Rgb};
 
@@ -169,6 +169,11 @@ impl FilmPainter {
         })
     }
 
+    /// The longest side of the box, in metres.
+    fn longest(&self) -> f64 {
+        self.setup.grid.size.iter().fold(0.0, |longest: f64, v| longest.max(*v))
+    }
+
     /// The camera at a time, in seconds.
     pub fn camera_at(&self, time: f64) -> Result<Camera, RenderError> {
         self.camera.at(time)
@@ -193,9 +198,12 @@ impl FilmPainter {
             // As much light per metre as is hidden: thick places have the colour of the map.
             style.glow = Glow { ramp: Ramp::Map(map.clone()), range: [0.0, 1.0], strength: kappa, light: 0.0 };
         }
+        // A liquid that nobody sees through glows at its surface; smoke and clear liquids inside.
+        let body = film.and_then(|film| film.render.water.body).filter(|_| volumes.liquid.is_some());
+        let heat = volumes.heat.as_ref();
         let scene = Scene {
             substances: substances.map(|(amount, &(_, albedo))| Substance { amount, kappa, albedo }).collect(),
-            heat: volumes.heat.as_ref(),
+            heat: heat.filter(|_| body.is_none()),
             surfaces: surfaces.iter().map(|s| s as &dyn FilmSurface).collect(),
             liquid: volumes.liquid.as_ref().and_then(|surface| surface.volume()).map(|distance| {
                 let water = film.map(|film| &film.render.water);
@@ -206,6 +214,12 @@ impl FilmPainter {
                         depth: water.depth as f32,
                         ior: water.ior as f32,
                         roughness: water.roughness as f32,
+                        body: body.map(|color| Cloudy {
+                            color: from_srgb8(color),
+                            spread: water.spread as f32,
+                            heat,
+                            glows: (self.longest() / 12.0) as f32,
+                        }),
                         inks: volumes
                             .inks
                             .iter()

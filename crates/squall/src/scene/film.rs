@@ -102,16 +102,20 @@ table! {
         transparent: bool [] (false),
     }
 
-    /// Appearance of water.
+    /// Appearance of liquids. A named liquid (`viscosity = "honey"`) has defaults of its own.
     pub struct Water as WaterValues {
-        /// Colour of white light after `depth` metres of water.
-        tint: Color [] (Color::hex(0xcbeef6)),
+        /// Colour of white light after `depth` metres of liquid.
+        tint: Color [] (|r| Color::hex(r.look().map_or(0xcbeef6, |look| look.tint)); "`#cbeef6`"),
         /// Distance after which light has the colour `tint`.
-        depth: f64 ["m", Above(0.0)] (|r| 0.5 * r.longest(); "half of the longest side"),
+        depth: f64 ["m", Above(0.0)] (|r| r.look().map_or(0.5 * r.longest(), |look| look.depth); "half of the longest side"),
         /// Index of refraction.
-        ior: f64 [Within(1.0, 3.0)] (1.333),
+        ior: f64 [Within(1.0, 3.0)] (|r| r.look().map_or(1.333, |look| look.ior); "1.333"),
         /// Roughness of the surface: blur of reflected lights.
-        roughness: f64 [Within(0.0, 1.0)] (0.02),
+        roughness: f64 [Within(0.0, 1.0)] (|r| r.look().map_or(0.02, |look| look.roughness); "0.02"),
+        /// Subsurface colour of an opaque liquid, such as paint or wax. `tint` and `depth` then have no effect.
+        body: Color [] (none "none: clear; chocolate, lava, toothpaste, slime, dough and putty have one"),
+        /// Scattering distance of light in a liquid with a `body`: thinner parts shine when lit from behind.
+        spread: f64 ["m", Above(0.0)] (|r| r.look().map_or(0.02 * r.longest(), |look| look.spread); "a fiftieth of the longest side"),
         /// Distance through a substance of value 1 after which light has its `color`.
         ink_depth: f64 ["m", Above(0.0)] (|r| 0.1 * r.longest(); "a tenth of the longest side"),
     }
@@ -122,7 +126,7 @@ table! {
         substance: String [] (none "`\"temperature\"`"),
         /// Values at the cold and the hot end of the colours.
         range: Pair [] (none "from a third of the largest value emitted to all of it"),
-        /// Emission per metre at the hot end.
+        /// Emission per metre at the hot end. A liquid with a `body` emits as a layer of a twelfth of the longest side.
         strength: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(12.0 / r.longest()); "12 / longest side"),
         /// How strongly it lights smoke, objects and the ground: 1 is physical, 0 off.
         light: Animated [Within(0.0, 1e6)] (Animated::constant(0.0)),

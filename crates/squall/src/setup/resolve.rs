@@ -60,6 +60,7 @@ impl Setup {
         r.film = r.wants_film(&file);
         let shown = file.picture.as_ref().and_then(|p| p.show.as_ref());
         r.shows_water = r.model == Model::Liquid && shown.is_none_or(|show| show.value == "water");
+        r.look = thick::look(&file);
         file.complete(Span::DEFAULT, "", &mut r);
 
         let grid = r.grid.clone();
@@ -170,6 +171,8 @@ pub(crate) struct Resolver<'a> {
     pub(crate) film: bool,
     /// Whether they show the surface of a liquid.
     shows_water: bool,
+    /// How the liquid looks, if it has a name.
+    look: Option<thick::Look>,
     /// Whether the scene says what is behind it.
     has_background: bool,
     pub(crate) noise_scale: f64,
@@ -206,6 +209,7 @@ impl<'a> Resolver<'a> {
             is_loop: false,
             film: false,
             shows_water: false,
+            look: None,
             has_background: false,
             noise_scale: 1.0,
         }
@@ -279,6 +283,11 @@ impl<'a> Resolver<'a> {
     /// Whether pictures show the surface of a liquid.
     pub(crate) fn is_water(&self) -> bool {
         self.shows_water
+    }
+
+    /// How the liquid looks, if it has a name.
+    pub(crate) fn look(&self) -> Option<thick::Look> {
+        self.look
     }
 
     /// Gravity on Earth.

@@ -53,6 +53,8 @@ pub(super) struct Operator<const D: usize, T: Number> {
     pub deep: Option<Deep<T>>,
     /// Of each row a stretch of faces around which all is so: kernels need not read it.
     plain: Vec<Span>,
+    /// How far neighbours along each axis lie apart in a box.
+    strides: Option<[usize; D]>,
     isa: Isa,
 }
 
@@ -72,7 +74,7 @@ impl<T: Number> Deep<T> {
     }
 }
 
-/// One level: its operator and its vectors.
+/// One level: its operator and its vectors, which are zero in rows without unknowns.
 pub(super) struct Level<const D: usize, T: Number> {
     pub operator: Operator<D, T>,
     pub x: VectorField<D, T>,
@@ -105,6 +107,10 @@ impl<const D: usize, T: Number> Operator<D, T> {
             used: vec![Span::default(); layout.rows()],
             deep: None,
             plain: vec![Span::default(); layout.rows()],
+            strides: layout.as_tiles().is_none().then(|| {
+                let at = |a: usize| layout.offset(std::array::from_fn(|b| isize::from(a == b)));
+                std::array::from_fn(|a| at(a) - layout.offset([0; D]))
+            }),
             layout: layout.clone(),
             isa,
         })
@@ -157,17 +163,17 @@ impl<const D: usize, T: Number> Operator<D, T> {
         });
     }
 
-    /// `out = A x` in the unknowns, 0 elsewhere; returns the sum of `x out`. Needs the joined ghosts of `x`.
+    /// `out = A x` in the unknowns, 0 elsewhere in rows that have some; returns the sum of `x out`. Needs the joined ghosts of `x`.
     pub fn apply(&self, x: &VectorField<D, T>, out: &mut VectorField<D, T>) -> f64 {
         self.run(x, None, out, Job::Apply)
     }
 
-    /// `out = b - A x` in the unknowns, 0 elsewhere; returns its sum of squares. Needs the joined ghosts of `x`.
+    /// `out = b - A x` in the unknowns, 0 elsewhere in their rows; returns its sum of squares. Needs the joined ghosts of `x`.
     pub fn residual(&self, x: &VectorField<D, T>, b: &VectorField<D, T>, out: &mut VectorField<D, T>) -> f64 {
         self.run(x, Some(b), out, Job::Residual)
     }
 
-    /// `out = -m d - (A - m) u` in the unknowns, 0 elsewhere; returns its sum of squares. Needs the ghosts of `u`.
+    /// `out = -m d - (A - m) u` in the unknowns, 0 elsewhere in their rows; returns its sum of squares. Needs the ghosts of `u`.
     pub fn change_residual(&self, u: &VectorField<D, T>, d: &VectorField<D, T>, out: &mut VectorField<D, T>) -> f64 {
         self.run(u, Some(d), out, Job::Change)
     }
@@ -215,9 +221,12 @@ impl<const D: usize, T: Number> Level<D, T> {
 
     /// The passes before the coarse correction, from zero.
     pub fn smooth_before(&mut self, factors: &[f64]) {
-        let Level { operator: Operator { inverse, .. }, x, b, .. } = &mut *self;
+        let Level { operator: Operator { inverse, used, .. }, x, b, .. } = &mut *self;
         let first = T::of(factors[0]);
-        rows::for_each(x.each_mut(), |row, out| {
+        rows::numbered(x.each_mut(), |r, row, out| {
+            if used[r].is_empty() {
+                return;
+            }
             for (a, out) in out.into_iter().enumerate() {
                 let (b, inverse) = (b[a].row(row), inverse[a].row(row));
                 for x in 0..out.len() {
@@ -238,6 +247,11 @@ impl<const D: usize, T: Number> Level<D, T> {
         self.smooth(factors[0], true)
     }
 
+    /// Makes all vectors zero, ghosts too.
+    pub fn clear(&mut self) {
+        self.x.iter_mut().chain(&mut self.b).chain(&mut self.scratch).for_each(|v| v.fill(T::ZERO));
+    }
+
     /// `scratch = b - A x`.
     pub fn find_residual(&mut self) {
         let Level { operator, x, b, scratch, .. } = self;
@@ -255,7 +269,7 @@ fn find_plain<const D: usize, T: Number>(
     mass: &VectorField<D, T>,
 ) -> Span {
     let n = mass[0].row(row).len();
-    let (mut best, mut begin) = (Span::default(), 0);
+    let mut best = Span::default();
     let mut pads = [Pad::default(); 3];
     let mut edge_pads = [Pad::default(); 6];
     let mut more = edge_pads.iter_mut();
@@ -270,12 +284,25 @@ fn find_plain<const D: usize, T: Number>(
             lists.push((edge.up(row, b, more.next().expect("one for each pair")), deep.edge));
         }
     }
-    for x in 0..=n {
-        if x == n || !lists.iter().all(|(values, value)| values[x] == *value) {
-            if x - begin > best.range().len() {
-                best = Span { begin: begin as u32, end: x as u32 };
+    const MOST: usize = 256;
+    let mut run = None;
+    for first in (0..n).step_by(MOST) {
+        // One list after the other, by vectors.
+        let len = (n - first).min(MOST);
+        let mut same = [true; MOST];
+        for (values, value) in &lists {
+            let values = &values[first..first + len];
+            same[..len].iter_mut().zip(values).for_each(|(same, v)| *same &= *v == *value);
+        }
+        for x in first..first + len {
+            if !same[x - first] {
+                run = None;
+                continue;
             }
-            begin = x + 1;
+            let begin = *run.get_or_insert(x);
+            if x + 1 - begin > best.range().len() {
+                best = Span { begin: begin as u32, end: x as u32 + 1 };
+            }
         }
     }
     best
@@ -313,17 +340,20 @@ impl<const D: usize, T: Number> Kernel for Block<'_, D, T> {
         let [deep_center, deep_edge] = [constant(|d| d.center), constant(|d| d.edge)];
         let [deep_mass, deep_inverse] = [constant(|d| d.mass), constant(|d| d.inverse(D))];
         for number in rows {
-            let row = level.layout.row(number);
             let (used, plain) = (level.used[number].range(), level.plain[number].range());
+            if used.is_empty() {
+                continue;
+            }
+            let row = level.layout.row(number);
             for (a, out) in out.iter_mut().enumerate() {
                 let out = &mut out[row.start - base..row.start - base + n];
                 out[..used.start].fill(T::ZERO);
                 out[used.end..].fill(T::ZERO);
-                if used.is_empty() {
-                    continue;
-                }
-                let mut pads = [Pad::default(); 10];
-                let stencil = Stencil::new(level, x, row, a, &mut pads);
+                let mut pads = None;
+                let stencil = match level.strides {
+                    Some(strides) => Stencil::in_box(level, x, row.start..row.start + n, a, strides),
+                    None => Stencil::new(level, x, row, a, pads.insert([Pad::default(); 10])),
+                };
                 let (inverse, mass, here) = (level.inverse[a].row(row), level.mass[a].row(row), x[a].row(row));
                 let other = other.map_or(here, |other| other[a].row(row));
                 let mut begin = used.start;
@@ -414,6 +444,36 @@ struct Across<'a, T> {
 }
 
 impl<'a, T: Number> Stencil<'a, T> {
+    /// In a box, where all neighbours lie at fixed distances in memory.
+    #[inline(always)]
+    fn in_box<const D: usize>(
+        level: &'a Operator<D, T>,
+        x: &'a VectorField<D, T>,
+        row: Range<usize>,
+        a: usize,
+        strides: [usize; D],
+    ) -> Self {
+        let here = |field: &'a Field<D, T>| &field.data[row.clone()];
+        let up = |field: &'a Field<D, T>, b: usize| &field.data[row.start + strides[b]..row.end + strides[b]];
+        let down = |field: &'a Field<D, T>, b: usize| &field.data[row.start - strides[b]..row.end - strides[b]];
+        let own = [here(&x[a]), up(&x[a], a), down(&x[a], a)];
+        let center = [here(&level.center[a]), down(&level.center[a], a)];
+        let mut across = [Across { own: [own[0]; 2], other: [own[0]; 4], edge: [own[0]; 2] }; 2];
+        let mut count = 0;
+        for b in (0..D).filter(|&b| b != a) {
+            let (u, edge) = (&x[b], &level.edge[pair(a, b)]);
+            let corner = row.start + strides[b] - strides[a];
+            across[count] = Across {
+                own: [up(&x[a], b), down(&x[a], b)],
+                other: [here(u), down(u, a), up(u, b), &u.data[corner..corner + row.len()]],
+                edge: [here(edge), up(edge, b)],
+            };
+            count += 1;
+        }
+        Stencil { own, center, across, count }
+    }
+
+    /// On tiles, whose rows may have neighbours anywhere.
     #[inline(always)]
     fn new<const D: usize>(
         level: &'a Operator<D, T>,

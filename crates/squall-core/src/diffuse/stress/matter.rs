@@ -18,6 +18,32 @@ const LEAST: f64 = 1e-3;
 /// The least viscosity, in square metres per second: logarithms need one.
 const THINNEST: f64 = 1e-8;
 
+/// Cells handled at once.
+const CHUNK: usize = 128;
+
+/// How much liquid there is around a place, from the mean distance there, in cells; all of it if everything is `full`.
+#[inline(always)]
+fn share<T: Number>(distance: T, full: bool) -> T {
+    let part = T::of(0.5) - distance;
+    let part = if part < T::ONE { part } else { T::ONE };
+    if full {
+        T::ONE
+    } else if part > T::ZERO {
+        part
+    } else {
+        T::ZERO
+    }
+}
+
+/// Parts of liquid times a coefficient and, where it varies, the exponential of the mean of logarithms.
+fn thicken<const N: usize, T: Number>(c: &mut [T], coefficient: T, logarithms: Option<[&[T]; N]>) {
+    let Some(logarithms) = logarithms else { return c.iter_mut().for_each(|c| *c = *c * coefficient) };
+    for (x, c) in c.iter_mut().enumerate().filter(|(_, c)| **c > T::ZERO) {
+        let mean = logarithms.iter().map(|l| l[x].to_f64()).sum::<f64>() / N as f64;
+        *c = T::of(c.to_f64() * coefficient.to_f64() * libm::exp(mean));
+    }
+}
+
 /// How thick it is: kinematic viscosity, in square metres per second.
 #[derive(Clone, Copy)]
 pub enum Thickness<'a, const D: usize> {
@@ -192,6 +218,51 @@ impl Ends {
         }
     }
 
+    /// Where the cells from `first` to `last` lie among `n` places of a row that begins with index `begin`.
+    fn among(&self, begin: isize, n: usize) -> [usize; 2] {
+        [self.first, self.last].map(|side| side.saturating_sub(begin).clamp(0, n as isize) as usize)
+    }
+
+    /// No stress at centres outside.
+    fn cut_cells<T: Number>(&self, begin: isize, c: &mut [T]) {
+        let [first, last] = self.among(begin, c.len());
+        c[..first].fill(T::ZERO);
+        c[last..].fill(T::ZERO);
+    }
+
+    /// The same on edges along a row that ends on sides: [`Ends::on_edge`].
+    fn cut_edges<T: Number>(&self, begin: isize, c: &mut [T]) {
+        let [first, last] = self.among(begin, c.len());
+        for (side, at) in [(self.first, first), (self.last, last)] {
+            if at < c.len() && begin + at as isize == side {
+                c[at] = c[at] * T::of(self.on_edge(side));
+            }
+        }
+        c[..first].fill(T::ZERO);
+        if last < c.len() {
+            c[last + 1..].fill(T::ZERO);
+        }
+    }
+
+    /// Faces of a row that do not move: those across x on its sides and beyond, others behind sides to which the liquid sticks.
+    fn hold_ends<T: Number>(&self, begin: isize, across: bool, mass: &mut [T]) {
+        let n = mass.len();
+        let [first, last] = self.among(begin, n);
+        let held = T::of(-1.0);
+        if across {
+            let on_side = first < n && begin + first as isize == self.first;
+            mass[..first + usize::from(on_side)].fill(held);
+            mass[last..].fill(held);
+            return;
+        }
+        if self.sticks[0] {
+            mass[..first].fill(held);
+        }
+        if self.sticks[1] {
+            mass[last..].fill(held);
+        }
+    }
+
     /// Whether nothing moves beyond the sides because of what stands there.
     fn is_held(&self, i: isize) -> bool {
         i < self.first && self.sticks[0] || i >= self.last && self.sticks[1]
@@ -254,7 +325,6 @@ impl<const D: usize> Matter<'_, D> {
             Thickness::Varying(_) => None,
         };
         operator.deep = constant.map(|k| Deep { center: T::of(2.0 * k), edge: T::of(k), mass: T::ONE });
-        let thick = |logarithm: f64| constant.unwrap_or_else(|| libm::exp(logarithm) * k);
         let inside =
             |index: &[isize; D], but: [usize; 2]| (0..D).filter(|a| !but.contains(a)).all(|a| ends[a].holds(index[a]));
         // A solid or a wall that is nearer than the next face makes velocities change faster, and strains that are there no larger.
@@ -278,7 +348,7 @@ impl<const D: usize> Matter<'_, D> {
                     let (field, weight) = (&mut load.edge[pair(a, b)], &operator.edge[pair(a, b)]);
                     copy_in(&strain.edge[pair(a, b)], field, |e| T::of(e.into()));
                     field.par_rows(|row, out| {
-                        let mut pads = [Pad::default(); 2];
+                        let mut pads = None;
                         let (distance, weight) = (four(distance, row, a, b, &mut pads), weight.row(row));
                         for x in 0..out.len() {
                             let mut index = row.index;
@@ -292,62 +362,97 @@ impl<const D: usize> Matter<'_, D> {
                 }
             }
         }
+        let coefficient = T::of(constant.unwrap_or(k));
+        let logarithms = constant.is_none().then_some(logarithm);
         rows::for_each(operator.center.each_mut(), |row, out| {
-            let n = out[0].len();
-            let (distance, logarithm) = (distance.row(row), logarithm.row(row));
-            let mut out = out;
-            if !full && distance.iter().all(|d| d.to_f64() >= 0.5) {
+            let (mut out, distance) = (out, distance.row(row));
+            let dry = !full && distance.iter().all(|d| *d >= T::of(0.5));
+            if dry || (1..D).any(|a| !ends[a].holds(row.index[a])) {
                 return out.iter_mut().for_each(|out| out.fill(T::ZERO));
             }
-            for x in 0..n {
-                let mut index = row.index;
-                index[0] += x as isize;
-                let liquid = part(distance[x].to_f64());
-                let c = if liquid > 0.0 && inside(&index, [D; 2]) {
-                    2.0 * liquid * thick(logarithm[x].to_f64())
-                } else {
-                    0.0
+            let logarithm = logarithms.map(|field| [field.row(row)]);
+            for begin in (0..distance.len()).step_by(CHUNK) {
+                let len = (distance.len() - begin).min(CHUNK);
+                let cut = |values: &'_ [T]| -> [T; CHUNK] {
+                    let mut copy = [T::ZERO; CHUNK];
+                    copy[..len].copy_from_slice(&values[begin..begin + len]);
+                    copy
                 };
+                let mut c = cut(distance);
+                c[..len].iter_mut().for_each(|c| *c = share(*c, full));
+                thicken(&mut c[..len], coefficient + coefficient, logarithm.map(|l| l.map(|l| &l[begin..begin + len])));
+                ends[0].cut_cells(row.index[0] + begin as isize, &mut c[..len]);
                 for out in &mut out {
-                    out[x] = T::of(if near { c * out[x].to_f64() } else { c });
+                    let out = &mut out[begin..begin + len];
+                    match near {
+                        true => out.iter_mut().zip(&c).for_each(|(out, c)| *out = *out * *c),
+                        false => out.copy_from_slice(&c[..len]),
+                    }
                 }
             }
         });
         for a in 0..D {
             for b in a + 1..D {
                 operator.edge[pair(a, b)].par_rows(|row, out| {
-                    let (mut pads, mut more) = ([Pad::default(); 2], [Pad::default(); 2]);
+                    let (mut pads, mut more) = (None, None);
                     let distance = four(distance, row, a, b, &mut pads);
-                    let logarithm = four(logarithm, row, a, b, &mut more);
-                    if !full && distance.iter().all(|line| line.iter().all(|d| d.to_f64() >= 0.5)) {
+                    let sides: f64 =
+                        [a, b].iter().filter(|&&c| c > 0).map(|&c| ends[c].on_edge(row.index[c])).product();
+                    let inside = (1..D).filter(|&c| c != a && c != b).all(|c| ends[c].holds(row.index[c]));
+                    let dry = !full && distance.iter().all(|line| line.iter().all(|d| *d >= T::of(0.5)));
+                    if dry || sides == 0.0 || !inside {
                         return out.fill(T::ZERO);
                     }
-                    for x in 0..out.len() {
-                        let mut index = row.index;
-                        index[0] += x as isize;
-                        let mean = |of: &[&[T]; 4]| of.iter().map(|v| v[x].to_f64()).sum::<f64>() / 4.0;
-                        let liquid = part(mean(&distance)) * ends[a].on_edge(index[a]) * ends[b].on_edge(index[b]);
-                        let weight = if near { out[x].to_f64().max(0.0) } else { 1.0 };
-                        let some = liquid * weight > 0.0 && inside(&index, [a, b]);
-                        out[x] = T::of(if some { liquid * weight * thick(mean(&logarithm)) } else { 0.0 });
+                    let logarithm = logarithms.map(|field| four(field, row, a, b, &mut more));
+                    let quarter = T::of(0.25);
+                    for begin in (0..out.len()).step_by(CHUNK) {
+                        let len = (out.len() - begin).min(CHUNK);
+                        let [d0, d1, d2, d3] = distance.map(|line| &line[begin..begin + len]);
+                        let mut c = [T::ZERO; CHUNK];
+                        let c = &mut c[..len];
+                        for x in 0..len {
+                            c[x] = share(quarter * ((d0[x] + d1[x]) + (d2[x] + d3[x])), full);
+                        }
+                        thicken(c, T::of(sides) * coefficient, logarithm.map(|l| l.map(|l| &l[begin..begin + len])));
+                        let first = row.index[0] + begin as isize;
+                        if a == 0 {
+                            ends[0].cut_edges(first, c)
+                        } else {
+                            ends[0].cut_cells(first, c)
+                        }
+                        let out = &mut out[begin..begin + len];
+                        for x in 0..len {
+                            let weight = if near && out[x] < T::ZERO { T::ZERO } else { out[x] };
+                            out[x] = if near { c[x] * weight } else { c[x] };
+                        }
                     }
                 });
             }
         }
+        let least = T::of(LEAST);
         for (a, mass) in operator.mass.iter_mut().enumerate() {
             let held = &scratch[a];
             mass.par_rows(|row, out| {
-                let mut pad = Pad::default();
-                let (high, low, held) = (distance.row(row), distance.down(row, a, &mut pad), held.row(row));
-                for x in 0..out.len() {
-                    let mut index = row.index;
-                    index[0] += x as isize;
-                    let end = index[a] <= ends[a].first || index[a] >= ends[a].last;
-                    let behind = (0..D).any(|b| b != a && ends[b].is_held(index[b]));
-                    let stuck = near && held[x] > T::ZERO;
-                    let liquid = part(0.5 * (high[x].to_f64() + low[x].to_f64()));
-                    out[x] = T::of(if end || behind || stuck { -1.0 } else { liquid.max(LEAST) });
+                let end = a > 0 && (row.index[a] <= ends[a].first || row.index[a] >= ends[a].last);
+                let behind = (1..D).any(|b| b != a && ends[b].is_held(row.index[b]));
+                if end || behind {
+                    return out.fill(T::of(-1.0));
                 }
+                let mut pad = Pad::default();
+                let (high, low) = (distance.row(row), distance.down(row, a, &mut pad));
+                let half = T::of(0.5);
+                for x in 0..out.len() {
+                    let liquid = share(half * (high[x] + low[x]), full);
+                    out[x] = if liquid < least { least } else { liquid };
+                }
+                if near {
+                    let held = held.row(row);
+                    out.iter_mut()
+                        .zip(held)
+                        .filter(|(_, held)| **held > T::ZERO)
+                        .for_each(|(out, _)| *out = T::of(-1.0));
+                }
+                ends[0].hold_ends(row.index[0], a == 0, out);
             });
         }
         operator.finish();
@@ -365,9 +470,9 @@ fn four<'a, const D: usize, T: Number>(
     row: Row<'_, D>,
     a: usize,
     b: usize,
-    pads: &'a mut [Pad<T>; 2],
+    pads: &'a mut Option<[Pad<T>; 2]>,
 ) -> [&'a [T]; 4] {
-    let [pad, other] = pads;
+    let [pad, other] = pads.insert([Pad::default(); 2]);
     [field.row(row), field.down(row, a, pad), field.row(row.down(b)), field.down(row.down(b), a, other)]
 }
 

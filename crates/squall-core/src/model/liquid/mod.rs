@@ -319,7 +319,11 @@ impl<const D: usize> Liquid<D> {
             self.advance_on_grid(dt)?;
         }
         let timer = self.flow.timings.start();
-        let Self { flow, particles, .. } = self;
+        let spreads = self.is_viscous() && self.elastic.is_none();
+        let Self { flow, particles, phi, .. } = self;
+        if spreads {
+            particles.spread(phi, grid.spacing[0] as Real, periodic);
+        }
         let cells = (dt / grid.spacing[0]) as Real;
         let push = (&self.push, (0.5 * dt) as Real);
         let time = flow.time();

@@ -143,6 +143,9 @@ impl Resolver<'_> {
         let Some(Spanned { value: r, .. }) = &mut file.render else { unreachable!("pictures taken by a camera") };
         let quality = *r.quality();
         let studio = self.is_water() && !self.has_background;
+        if let (Some(water), Some(body)) = (&mut r.water, self.look().and_then(|look| look.body)) {
+            fill(&mut water.value.body, || scene::Color::hex(body));
+        }
         Render {
             quality,
             samples: fill(&mut r.samples, || match quality {

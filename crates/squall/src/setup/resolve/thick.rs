@@ -26,10 +26,55 @@ pub(crate) const ELASTIC: [(&str, Elastic); 5] = [
     ("toothpaste", Elastic { modulus: 1000.0, yield_strain: 0.15, yield_rate: 30.0, relaxation: NEVER }),
 ];
 
+/// How a liquid with a name looks: `render.water`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    pub tint: u32,
+    pub depth: f64,
+    pub ior: f64,
+    pub roughness: f64,
+    /// Its colour, if nobody sees through it.
+    pub body: Option<u32>,
+    pub spread: f64,
+}
+
+impl Look {
+    const fn clear(tint: u32, depth: f64, ior: f64) -> Self {
+        Look { tint, depth, ior, roughness: 0.02, body: None, spread: 0.01 }
+    }
+
+    const fn cloudy(body: u32, spread: f64, ior: f64, roughness: f64) -> Self {
+        Look { tint: 0xffffff, depth: 1.0, ior, roughness, body: Some(body), spread }
+    }
+}
+
+/// Looks by the names of [`LIQUIDS`] and [`ELASTIC`]; water has that of a scene that says nothing.
+pub(crate) const LOOKS: [(&str, Look); 9] = [
+    ("oil", Look::clear(0xf2e29a, 0.05, 1.47)),
+    ("honey", Look::clear(0xe8951a, 0.018, 1.49)),
+    ("jelly", Look::clear(0xe0304c, 0.035, 1.36)),
+    ("chocolate", Look::cloudy(0x4b2412, 0.002, 1.5, 0.22)),
+    ("lava", Look::cloudy(0x2e2926, 0.01, 1.5, 0.6)),
+    ("toothpaste", Look::cloudy(0xe6f4f4, 0.004, 1.45, 0.15)),
+    ("slime", Look::cloudy(0x63c132, 0.012, 1.4, 0.06)),
+    ("dough", Look::cloudy(0xe9d8b4, 0.004, 1.4, 0.6)),
+    ("putty", Look::cloudy(0xb7a58c, 0.003, 1.4, 0.5)),
+];
+
 const NEVER: f64 = f64::INFINITY;
 
 /// In pascals. Far stiffer matter is not stable when it is hit.
 const STIFFEST: f64 = 1e5;
+
+/// The look of the liquid of a scene, if it has a name.
+pub(super) fn look(file: &SceneFile) -> Option<Look> {
+    let liquid = &file.liquid.as_ref()?.value;
+    let of = |typed: &Option<Spanned<NumberOrText>>| match typed.as_ref().map(|typed| &typed.value) {
+        Some(NumberOrText::Text(text)) => LOOKS.iter().find(|(name, _)| name == text).map(|(_, look)| *look),
+        _ => None,
+    };
+    of(&liquid.elasticity).or_else(|| of(&liquid.viscosity))
+}
 
 impl Resolver<'_> {
     /// A modulus or a name, and how it yields and relaxes.
