@@ -12,7 +12,7 @@ use super::liquid::Water;
 use super::optics::{against, bend, fresnel, mirror};
 use super::style::{Light, Source};
 use super::surface::Surfaces;
-use super::vector::{Vec3, along, dot};
+use super::vector::{Vec3, along, dot, unit};
 use crate::color::{Rgb, mix};
 use rayon::prelude::*;
 
@@ -62,6 +62,21 @@ pub(super) struct LightMap {
     texel: f64,
     size: [usize; 2],
     slices: Vec<Vec<Rgb>>,
+}
+
+/// Bytes of the light maps of water within `low` and `high`, above a ground, for directions towards lights. `texel` in metres.
+pub fn light_map_bytes(low: Vec3, high: Vec3, ground: f64, has_objects: bool, suns: &[Vec3], texel: f64) -> u64 {
+    let heights = if has_objects { SLICES as u64 } else { 1 };
+    let tall = (high[1] - ground).max(0.0);
+    let map = |sun: &Vec3| {
+        let Some(to) = unit(*sun).filter(|to| to[1] >= LOWEST) else { return 0 };
+        let side = |a: usize| high[a] - low[a] + (to[a] / to[1]).abs() * tall + 2.0 * tall;
+        let texel = texel.max(side(0).max(side(2)) / MOST_TEXELS);
+        let count = |a: usize| (side(a) / texel).ceil().max(1.0) as u64;
+        // The map itself, and the strip of rays that is followed.
+        heights * (12 * count(0) * count(2) + 24 * (STRIP as u64 + 1) * (count(0) + 1))
+    };
+    suns.iter().map(map).sum()
 }
 
 /// Where a corner of the grid arrives, in texels, how much of its light is left, and how it came.

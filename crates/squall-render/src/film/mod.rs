@@ -97,6 +97,7 @@ mod vector;
 mod water;
 
 pub use camera::{Camera, Projection};
+pub use caustics::light_map_bytes;
 pub use environment::{Environment, Softbox};
 pub use frame::{Frame, Tone, View};
 pub use liquid::{Cloudy, Ink, Liquid};

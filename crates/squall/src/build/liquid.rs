@@ -307,12 +307,50 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         .saturating_add(solver)
         .saturating_add((2.5 * particles * each as f64) as u64)
         .saturating_add(picture_bytes(setup))
+        .saturating_add(caustic_bytes(setup, &grid))
         .saturating_add(BASE_BYTES);
     let why = match setup.grid.is_unbounded() {
         true => format!("{}; memory is estimated for liquid that stays in the framed box", plan.reason),
         false => plan.reason.to_owned(),
     };
     Estimate { bytes, fields, solver: plan.how(), why }
+}
+
+/// What light that falls through water takes while a 3D picture is drawn: maps as wide as the box and as high as the water gets.
+fn caustic_bytes<const D: usize>(setup: &Setup, grid: &Grid<D>) -> u64 {
+    let Some(film) = setup.film.as_ref().filter(|_| D == 3 && setup.picture.show == setup::Show::Water) else {
+        return 0;
+    };
+    let has_objects = setup.objects.iter().any(|o| o.visible);
+    let (low, size) = (grid.origin, grid.size());
+    let ground = match &film.render.ground {
+        Some(ground) => ground.height,
+        None if has_objects => low[1],
+        None => return 0,
+    };
+    let top = low[1] + size[1];
+    let blobs = setup.blobs.iter().map(|blob| {
+        let bounds = blob_shape::<D>(setup, grid, blob).ok().and_then(|shape| shape.bounds(blob.time));
+        bounds.map_or(top, |(_, high)| high[1])
+    });
+    let gravity = setup.liquid.as_ref().map_or(0.0, |l| -l.gravity[1].at(0.0)).max(0.1);
+    let spouts = setup.spouts.iter().map(|s| {
+        // As high as a jet rises.
+        let length = s.direction.iter().map(|d| d * d).sum::<f64>().sqrt();
+        let upwards = s.speed.largest_abs(setup.time.duration()) * (s.direction[1] / length).max(0.0);
+        s.center[1] + 0.5 * upwards * upwards / gravity
+    });
+    let sources = setup.sources.iter().map(|_| top);
+    let highest = blobs.chain(spouts).chain(sources).fold(ground, f64::max).min(top);
+    let sun = |light: &setup::Light| match &light.source {
+        setup::LightSource::Sun(to) => Some(to.each_ref().map(|curve| curve.at(0.0))),
+        setup::LightSource::Point(_) => None,
+    };
+    let suns: Vec<[f64; 3]> = film.lights.iter().filter_map(sun).collect();
+    let high: [f64; 3] = std::array::from_fn(|a| if a == 1 { highest } else { low[a] + size[a] });
+    let low: [f64; 3] = std::array::from_fn(|a| low[a]);
+    let fine = if film.render.samples == 1 { 1.0 } else { 0.5 } / f64::from(setup.surface.refine);
+    squall_render::film::light_map_bytes(low, high, ground, has_objects, &suns, fine * setup.grid.spacing()[0])
 }
 
 /// Whether a blob has an inside at all: looks at points of a lattice where it is.

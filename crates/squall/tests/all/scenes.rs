@@ -310,7 +310,7 @@ fn the_reference_names_every_key_and_every_choice() {
     assert!(all.len() > 90, "{}", all.len());
     for (path, key) in all {
         // Keys of a table stand in the section of that table.
-        let table = path.split('.').nth(1).unwrap_or("At the top");
+        let table = path.split('.').nth(1).unwrap_or("Top-level keys");
         let headed = |section: &&str| {
             let heading = section.lines().next().unwrap_or_default();
             heading == table || heading.contains(&format!("[{table}"))
