@@ -2,6 +2,7 @@
 
 use crate::grid::{At, Ends, Grid};
 use crate::halo::RowRules;
+use crate::large_pages::prefer_large_pages;
 use crate::layout::{Layout, MAX_TILE, Row, SLACK, tile_width};
 use crate::threads::prelude::*;
 use crate::{Real, rows};
@@ -32,6 +33,7 @@ fn room<const D: usize, T: Copy>(mut data: Vec<T>, layout: &Layout<D>, value: T)
         return Err(out_of_memory());
     }
     data.try_reserve_exact(layout.storage()).map_err(|_| out_of_memory())?;
+    prefer_large_pages(data.spare_capacity_mut());
     data.resize(layout.storage(), value);
     Ok(data)
 }
@@ -344,6 +346,11 @@ impl<const D: usize> Field<D> {
     /// for them. [`Field::fill_halo`] does the rest.
     pub(crate) fn par_rows_and_ghosts(&mut self, f: impl Fn(Row<'_, D>, &mut [Real]) + Sync) {
         rows::for_each_with_ghosts([self], |row, [out]| f(row, out));
+    }
+
+    /// [`Field::par_runs`], which writes ghosts as [`Field::par_rows_and_ghosts`] does.
+    pub(crate) fn par_runs_and_ghosts(&mut self, f: impl Fn(Row<'_, D>, &mut [Real]) + Sync) {
+        if self.layout.as_tiles().is_some() { self.par_runs(f) } else { self.par_rows_and_ghosts(f) }
     }
 
     /// Sets every value to `f(position)`, where the position is that of the value on `grid`, in metres: the last face of

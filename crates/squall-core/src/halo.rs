@@ -1,5 +1,7 @@
 //! Ghost cells: the only file that knows what each boundary condition means for values at each location.
 
+use std::ops::Range;
+
 use crate::Real;
 use crate::field::{Field, Pad, VectorField};
 use crate::grid::{At, End, Ends, Grid, Side};
@@ -351,6 +353,9 @@ impl<const D: usize> Field<D> {
 
     fn rules_along_x(&self, prescribed: Prescribed) -> RowRules {
         let (on_face, ends) = (self.at().on_lower_side(0), self.ends()[0]);
+        // Where nothing is prescribed both are the same.
+        let holds = ends.pair().is_some_and(|pair| pair.iter().any(|end| matches!(end, End::Value(_))));
+        let prescribed = if holds { prescribed } else { Prescribed::OnFace };
         let (ghosts, count) = Ghost::of(self.layout().cells()[0] as isize, ends, on_face, prescribed);
         RowRules { on_face, ends, prescribed, ghosts, count }
     }
@@ -387,20 +392,53 @@ impl<const D: usize> Field<D> {
     }
 
     /// Cells with index `to` along axis `a` become `scale` times the cells with index `from`, plus `shift`.
-    fn copy_slab(&mut self, a: usize, &Ghost { from, to, scale, shift }: &Ghost) {
+    fn copy_slab(&mut self, a: usize, ghost: &Ghost) {
         let layout = self.layout().clone();
-        slab_pairs(&layout, a, to, from, |t, s, run| {
-            let (from, to) = if s < t {
-                let (low, high) = self.data.split_at_mut(t);
-                (&low[s..s + run], &mut high[..run])
-            } else {
-                let (low, high) = self.data.split_at_mut(s);
-                (&high[..run], &mut low[t..t + run])
-            };
-            for (t, &s) in to.iter_mut().zip(from) {
-                *t = scale * s + shift;
+        slab_pairs(&layout, a, ghost.to, ghost.from, |t, s, run| ghost.copy(&mut self.data, t, s, run));
+    }
+
+    /// [`Field::finish_end_faces`] and then [`Field::fill_halo`], or [`Field::fill_halo_from_outside`] for what is conserved, for
+    /// some planes across the last axis of a box, which must be bounded. Rows have been written with their ghosts. Planes are finished
+    /// from the first on, and at first at least [`HALO`] of them.
+    pub(crate) fn finish_planes(&mut self, planes: Range<usize>, conserved: bool) {
+        let (layout, at, ends) = (self.layout().clone(), self.at(), self.ends());
+        let (rules, last, count) = (self.row_rules(conserved), D - 1, layout.cells()[D - 1]);
+        let (first, finished) = (planes.start == 0, planes.end == count);
+        if planes.is_empty() {
+            return;
+        }
+        assert!(ends[last].pair().is_some() && (!first || planes.len() >= HALO), "planes from a side on");
+        // Places are counted from the first ghosts on.
+        let mut inside = planes.start + HALO..planes.end + HALO;
+        for a in (1..D).filter(|&a| at.on_lower_side(a)) {
+            let Some([lo, hi]) = ends[a].pair() else { continue };
+            let n = layout.end(a);
+            for (end, to, from, wanted) in [(lo, 0, 1, first), (hi, n, n - 1, finished)] {
+                if a == last && !wanted {
+                    continue;
+                }
+                let among = if a == last { 0..1 } else { inside.clone() };
+                slab_pairs_of_box(&layout, a, [to, from.clamp(0, n)], among, |to, from, run| {
+                    match end {
+                        End::Value(b) => self.data[to..to + run].fill(b),
+                        End::Flat => self.data.copy_within(from..from + run, to),
+                        End::Outside(_) => return,
+                    }
+                    self.data[to..to + run].chunks_exact_mut(layout.stride()[1]).for_each(|row| rules.fill_ghosts(row));
+                });
             }
-        });
+        }
+        // The values on the far side lie behind the last plane.
+        inside.end += (finished && at.on_lower_side(last)) as usize;
+        let prescribed = if conserved { Prescribed::InCells } else { Prescribed::OnFace };
+        for a in 1..D {
+            let (ghosts, number) = Ghost::of(layout.end(a), ends[a], at.on_lower_side(a), prescribed);
+            for g in &ghosts[..number] {
+                let wanted = if g.to < 0 { first } else { finished };
+                let among = if a == last { 0..wanted as usize } else { inside.clone() };
+                slab_pairs_of_box(&layout, a, [g.to, g.from], among, |t, s, run| g.copy(&mut self.data, t, s, run));
+            }
+        }
     }
 }
 
@@ -521,6 +559,20 @@ struct Ghost {
 }
 
 impl Ghost {
+    /// Makes some values, from one place on, those from another.
+    fn copy(&self, data: &mut [Real], to: usize, from: usize, run: usize) {
+        let (from, to) = if from < to {
+            let (low, high) = data.split_at_mut(to);
+            (&low[from..from + run], &mut high[..run])
+        } else {
+            let (low, high) = data.split_at_mut(from);
+            (&high[..run], &mut low[to..to + run])
+        };
+        for (t, &s) in to.iter_mut().zip(from) {
+            *t = self.scale * s + self.shift;
+        }
+    }
+
     /// The ghosts of an axis of `n` cells, in an order in which each finds its source filled.
     fn of(n: isize, ends: Ends, own_face: bool, prescribed: Prescribed) -> ([Ghost; 2 * HALO], usize) {
         let mut ghosts = [Ghost::default(); 2 * HALO];
@@ -571,17 +623,8 @@ pub(crate) fn slab_pairs<const D: usize>(
 ) {
     let run = layout.stride()[a];
     let Some(tiles) = layout.as_tiles() else {
-        let mut origin = [-(HALO as isize); D];
-        origin[a] = i;
-        let first = layout.offset(origin);
-        let distance = (other - i) * run as isize;
-        let period = run * (layout.cells()[a] + 2 * HALO);
         let repeats: usize = layout.cells()[a + 1..].iter().map(|n| n + 2 * HALO).product();
-        for r in 0..repeats {
-            let start = first + r * period;
-            f(start, start.wrapping_add_signed(distance), run);
-        }
-        return;
+        return slab_pairs_of_box(layout, a, [i, other], 0..repeats, f);
     };
     let width = layout.cells()[a] as isize;
     let upper = tiles.bounds()[a][1].is_some_and(|end| 2 * (i - (end as isize - 1) * width) >= width);
@@ -602,6 +645,26 @@ pub(crate) fn slab_pairs<const D: usize>(
         for r in 0..repeats {
             f(here + r * run * width as usize, there + r * run * width as usize, run);
         }
+    }
+}
+
+/// [`slab_pairs`] of a box for some of the runs, counted from the first ghosts on.
+fn slab_pairs_of_box<const D: usize>(
+    layout: &Layout<D>,
+    a: usize,
+    [i, other]: [isize; 2],
+    runs: Range<usize>,
+    mut f: impl FnMut(usize, usize, usize),
+) {
+    let run = layout.stride()[a];
+    let mut origin = [-(HALO as isize); D];
+    origin[a] = i;
+    let first = layout.offset(origin);
+    let distance = (other - i) * run as isize;
+    let period = run * (layout.cells()[a] + 2 * HALO);
+    for r in runs {
+        let start = first + r * period;
+        f(start, start.wrapping_add_signed(distance), run);
     }
 }
 

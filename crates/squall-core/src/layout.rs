@@ -25,7 +25,7 @@ use crate::rows::Span;
 pub const HALO: usize = 2;
 
 /// Unused values before the first and after the last stored cell, so that a wide load may start or end outside.
-pub(crate) const SLACK: usize = 16;
+pub(crate) const SLACK: usize = 32;
 
 /// Cells along each side of a tile: 16 in 3D, 32 in 2D.
 pub const fn tile_width<const D: usize>() -> usize {

@@ -92,6 +92,7 @@ pub mod flow;
 pub mod force;
 pub mod grid;
 mod halo;
+mod large_pages;
 pub mod layout;
 pub mod ledger;
 pub mod level_set;

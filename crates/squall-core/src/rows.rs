@@ -155,11 +155,12 @@ pub(crate) fn for_each_run<const D: usize, W>(
     });
 }
 
-/// [`for_each_run`] over those that are wanted, which also writes, in a box, what lies on the ends of each row and its ghosts,
-/// by the rules of those fields that have some: the first ones.
+/// [`for_each_run`] over those of some rows that are wanted, which also writes, in a box, what lies on the ends of each row and its
+/// ghosts, by the rules of those fields that have some: the first ones. On tiles over all rows.
 pub(crate) fn for_each_run_with_ghosts<const D: usize, W>(
     fields: &mut [&mut Field<D>],
     rules: &[RowRules],
+    rows: Range<usize>,
     wanted: impl Fn(Row<'_, D>) -> bool + Sync,
     workspace: impl Fn() -> W + Sync,
     f: impl Fn(&mut W, Row<'_, D>, &mut [&mut [Real]]) + Sync,
@@ -172,13 +173,16 @@ pub(crate) fn for_each_run_with_ghosts<const D: usize, W>(
             }
         });
     }
+    if rows.is_empty() {
+        return;
+    }
     let count = fields.len();
     assert!((1..=MAX).contains(&count) && rules.len() <= count, "from 1 to {MAX} fields");
     assert!(fields.iter().all(|f| f.layout() == &layout), "fields of one shape");
-    let first = layout.first() - HALO;
+    let first = layout.row(rows.start).start - HALO;
     let slices = values_of(&mut fields.iter_mut().map(|f| &mut **f), first);
     let piece = Piece { rows: 1, len: layout.cells()[0] + 2 * HALO };
-    split(&layout, piece, 0, layout.rows(), slices, &workspace, &|w, row, at, slices| {
+    split(&layout, piece, rows.start, rows.end, slices, &workspace, &|w, row, at, slices| {
         if !wanted(row) {
             return;
         }

@@ -100,8 +100,9 @@ impl<'a, const D: usize> Paths<'a, D> {
     pub fn displacement(&self, row: Row<'_, D>, chunk: Chunk<D>, work: &mut Work<D>) {
         self.at_centers(row, chunk, work);
         for a in 0..D {
-            for l in 0..chunk.lanes {
-                work.start[a][l] = self.scale[a] * work.k[a][l];
+            let (start, k) = (&mut work.start[a][..chunk.lanes], &work.k[a][..chunk.lanes]);
+            for l in 0..start.len() {
+                start[l] = self.scale[a] * k[l];
             }
         }
         match self.tracer {
@@ -174,7 +175,7 @@ impl<'a, const D: usize> Paths<'a, D> {
             if c == 0 || staggered {
                 let on_face = |a: usize| staggered && a == c;
                 let points = each(|a| if on_face(a) { Points::CenterToFace } else { Points::CenterToCenter });
-                located.find(layout, rules, chunk, d.each_ref(), points);
+                located.find(layout, rules, chunk, (d.each_ref(), [Real::INFINITY; D]), points);
             }
             let from = if on_tiles { windows.corners(c) } else { self.u[c].corners() };
             gather(self.isa, from, &located.places, &located.frac, &mut k[c]);

@@ -21,16 +21,13 @@ pub struct Args {
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_values_t = [1, 2],
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Vec<u16>,
+    /// Seconds per step that another program took for the same task on this machine, for each number of threads: the last column
+    /// says how many times as fast Squall is
+    #[arg(long, value_name = "SECONDS,...", value_delimiter = ',')]
+    against: Vec<f64>,
     /// One JSON object per line
     #[arg(long)]
     json: bool,
-}
-
-/// Another program's seconds per step for the same task on two cores of the same kind.
-struct Reference {
-    program: &'static str,
-    /// On one thread and on two.
-    seconds: [f64; 2],
 }
 
 struct Case {
@@ -38,18 +35,7 @@ struct Case {
     scene: &'static str,
     overrides: &'static [&'static str],
     is_large: bool,
-    reference: Option<Reference>,
 }
-
-const MANTAFLOW_64: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [0.41, 0.20] });
-const MANTAFLOW_128: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [3.1, 1.58] });
-/// A dam of the same size, with particles in a narrow band.
-const MANTAFLOW_DAM_64: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [0.52, 0.28] });
-const MANTAFLOW_DAM_128: Option<Reference> = Some(Reference { program: "Mantaflow", seconds: [5.7, 3.2] });
-/// Fustin & Mihajlovic, their fastest machine: one core of 2004.
-const PAPER_64: Option<Reference> = Some(Reference { program: "the paper, 2004", seconds: [1.0 / 95.14; 2] });
-const PAPER_128: Option<Reference> = Some(Reference { program: "the paper, 2004", seconds: [1.0 / 23.06; 2] });
-const TAICHI_512: Option<Reference> = Some(Reference { program: "Taichi, 40 sweeps", seconds: [0.070, 0.040] });
 
 const PLUME: &str = include_str!("bench/plume.toml");
 const DYES: &str = include_str!("bench/dyes.toml");
@@ -60,67 +46,37 @@ const TARGET: &str = include_str!("bench/target.toml");
 const DAM: &str = include_str!("bench/dam.toml");
 
 const CASES: &[Case] = &[
-    Case {
-        name: "plume64",
-        scene: PLUME,
-        overrides: &["grid.cells=[64, 64, 64]", "solver.splitting=plain"],
-        is_large: false,
-        reference: MANTAFLOW_64,
-    },
-    Case {
-        name: "plume64-lagged",
-        scene: PLUME,
-        overrides: &["grid.cells=[64, 64, 64]", "solver.splitting=lagged_pressure"],
-        is_large: false,
-        reference: MANTAFLOW_64,
-    },
-    Case {
-        name: "plume128",
-        scene: PLUME,
-        overrides: &["grid.cells=[128, 128, 128]", "solver.splitting=plain"],
-        is_large: true,
-        reference: MANTAFLOW_128,
-    },
-    Case {
-        name: "plume128-lagged",
-        scene: PLUME,
-        overrides: &["grid.cells=[128, 128, 128]", "solver.splitting=lagged_pressure"],
-        is_large: true,
-        reference: MANTAFLOW_128,
-    },
-    Case {
-        name: "ball64",
-        scene: BALL,
-        overrides: &["grid.cells=[64, 64, 64]"],
-        is_large: false,
-        reference: MANTAFLOW_64,
-    },
-    Case { name: "free64", scene: FREE, overrides: &["grid.cells=[64, 64, 64]"], is_large: false, reference: None },
-    Case { name: "smoke128", scene: SMOKE, overrides: &[], is_large: true, reference: MANTAFLOW_128 },
-    Case { name: "ball128", scene: BALL, overrides: &[], is_large: true, reference: MANTAFLOW_128 },
-    Case { name: "free128", scene: FREE, overrides: &[], is_large: true, reference: None },
-    Case { name: "dam64", scene: DAM, overrides: &[], is_large: false, reference: MANTAFLOW_DAM_64 },
-    Case {
-        name: "dam128",
-        scene: DAM,
-        overrides: &["grid.cells=[128, 128, 128]"],
-        is_large: true,
-        reference: MANTAFLOW_DAM_128,
-    },
-    Case { name: "target64", scene: TARGET, overrides: &[], is_large: false, reference: PAPER_64 },
-    Case {
-        name: "target128",
-        scene: TARGET,
-        overrides: &["grid.cells=[128, 128]"],
-        is_large: false,
-        reference: PAPER_128,
-    },
-    Case { name: "target512", scene: TARGET, overrides: &["grid.cells=[512, 512]"], is_large: false, reference: None },
-    Case { name: "dyes512", scene: DYES, overrides: &[], is_large: false, reference: TAICHI_512 },
+    Case::new("plume64", PLUME, &["grid.cells=[64, 64, 64]", "solver.splitting=plain"]),
+    Case::new("plume64-lagged", PLUME, &["grid.cells=[64, 64, 64]", "solver.splitting=lagged_pressure"]),
+    Case::new("plume128", PLUME, &["grid.cells=[128, 128, 128]", "solver.splitting=plain"]).large(),
+    Case::new("plume128-lagged", PLUME, &["grid.cells=[128, 128, 128]", "solver.splitting=lagged_pressure"]).large(),
+    Case::new("ball64", BALL, &["grid.cells=[64, 64, 64]"]),
+    Case::new("free64", FREE, &["grid.cells=[64, 64, 64]"]),
+    Case::new("smoke128", SMOKE, &[]).large(),
+    Case::new("ball128", BALL, &[]).large(),
+    Case::new("free128", FREE, &[]).large(),
+    Case::new("dam64", DAM, &[]),
+    Case::new("dam128", DAM, &["grid.cells=[128, 128, 128]"]).large(),
+    Case::new("target64", TARGET, &[]),
+    Case::new("target128", TARGET, &["grid.cells=[128, 128]"]),
+    Case::new("target512", TARGET, &["grid.cells=[512, 512]"]),
+    Case::new("dyes512", DYES, &[]),
 ];
+
+impl Case {
+    const fn new(name: &'static str, scene: &'static str, overrides: &'static [&'static str]) -> Self {
+        Case { name, scene, overrides, is_large: false }
+    }
+
+    const fn large(mut self) -> Self {
+        self.is_large = true;
+        self
+    }
+}
 
 pub fn run(args: &Args) -> Result<Code, Failure> {
     let cases = chosen(args)?;
+    check_peer(args)?;
     let steps = if args.quick { 5 } else { 20 };
     if !args.json {
         print(format!(
@@ -129,12 +85,9 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
         ))?;
     }
     for case in cases {
-        for &threads in &args.threads {
+        for (i, &threads) in args.threads.iter().enumerate() {
             let measured = measure(case, threads.into(), steps)?;
-            let faster = case.reference.as_ref().and_then(|r| {
-                let seconds = r.seconds.get(usize::from(threads) - 1)?;
-                Some((r.program, seconds / measured.seconds))
-            });
+            let faster = args.against.get(i).map(|seconds| seconds / measured.seconds);
             if args.json {
                 json_line(measured.json(case.name, threads, faster));
             } else {
@@ -143,6 +96,21 @@ pub fn run(args: &Args) -> Result<Code, Failure> {
         }
     }
     Ok(Code::Done)
+}
+
+/// Another program's seconds must belong to something.
+fn check_peer(args: &Args) -> Result<(), Failure> {
+    let wrong = |what: String, advice: &str| Err(Failure::new(Code::Usage, what, Some(advice.to_owned())));
+    if let Some(seconds) = args.against.iter().find(|s| !(s.is_finite() && **s > 0.0)) {
+        return wrong(format!("--against {seconds} is no time"), "give seconds per step, more than 0");
+    }
+    if !args.against.is_empty() && args.against.len() != args.threads.len() {
+        return wrong(
+            format!("--against has {} times for {} numbers of threads", args.against.len(), args.threads.len()),
+            "give one time for each number in --threads, for example --threads 1,2 --against 1.7,0.9",
+        );
+    }
+    Ok(())
 }
 
 fn chosen(args: &Args) -> Result<Vec<&'static Case>, Failure> {
@@ -208,17 +176,17 @@ fn time_steps(setup: &Setup, steps: usize) -> Result<(Vec<f64>, [f64; 5], u64), 
 }
 
 impl Measured {
-    fn row(&self, name: &str, threads: u16, faster: Option<(&str, f64)>) -> String {
+    fn row(&self, name: &str, threads: u16, faster: Option<f64>) -> String {
         let percent = self.shares.map(|share| format!("{:.0} %", 100.0 * share));
         let [advect, force, diffuse, project, measure] = &percent;
-        let against = faster.map_or_else(String::new, |(program, ratio)| format!("{ratio:.1} x {program}"));
+        let against = faster.map_or_else(String::new, |ratio| format!("{ratio:.1} x"));
         format!(
             "{name:16} {threads:>7} {:>10.5} {:>8.1}  {advect:>6} {force:>6} {diffuse:>7} {project:>7} {measure:>7}  {against}\n",
             self.seconds, self.ns_per_cell
         )
     }
 
-    fn json(&self, name: &str, threads: u16, faster: Option<(&str, f64)>) -> serde_json::Value {
+    fn json(&self, name: &str, threads: u16, faster: Option<f64>) -> serde_json::Value {
         let shares: serde_json::Map<_, _> =
             PARTS.iter().zip(self.shares).map(|(part, share)| ((*part).to_owned(), share.into())).collect();
         serde_json::json!({
@@ -227,8 +195,7 @@ impl Measured {
             "seconds_per_step": self.seconds,
             "ns_per_cell_step": self.ns_per_cell,
             "shares": shares,
-            "reference": faster.map(|(program, _)| program),
-            "times_faster": faster.map(|(_, ratio)| ratio),
+            "times_faster": faster,
         })
     }
 }

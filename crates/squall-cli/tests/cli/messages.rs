@@ -208,9 +208,20 @@ fn a_damaged_checkpoint_is_bad_input_and_names_the_way_out() {
 #[test]
 fn the_benchmark_measures_one_case_and_knows_its_cases() {
     let folder = Folder::new("bench");
-    let ended = folder.ok(&["bench", "--quick", "--json", "--case", "plume64", "--threads", "2"]);
+    let case = ["bench", "--quick", "--json", "--case", "plume64", "--threads", "2"];
+    let ended = folder.ok(&case);
     let line: serde_json::Value = serde_json::from_str(ended.stdout.trim()).unwrap();
     assert!(line["seconds_per_step"].as_f64().unwrap() > 0.0);
+    assert!(line["times_faster"].is_null());
+    let ended = folder.ok(&[&case[..], &["--against", "100"]].concat());
+    let line: serde_json::Value = serde_json::from_str(ended.stdout.trim()).unwrap();
+    let (seconds, faster) = (line["seconds_per_step"].as_f64().unwrap(), line["times_faster"].as_f64().unwrap());
+    assert!((faster * seconds / 100.0 - 1.0).abs() < 1e-12);
+    for (against, message) in [("1,2", "2 times for 1 numbers of threads"), ("0", "is no time")] {
+        let ended = folder.squall(&[&case[..], &["--against", against]].concat());
+        assert_eq!(ended.code, Some(2));
+        assert!(ended.stderr.contains(message), "{}", ended.stderr);
+    }
     let ended = folder.squall(&["bench", "--case", "plume65"]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("plume64"), "{}", ended.stderr);

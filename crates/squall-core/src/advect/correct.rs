@@ -91,11 +91,13 @@ fn weigh<const D: usize>(
     weight: &mut [Real; CHUNK],
 ) {
     map.locate(at, (row, chunk), model.layout(), bench);
-    for l in 0..chunk.lanes {
-        weight[l] = if bench.located.moved[l] == 0 { full } else { 0.0 };
+    let (moved, weight) = (&bench.located.moved[..chunk.lanes], &mut weight[..chunk.lanes]);
+    for l in 0..weight.len() {
+        weight[l] = if moved[l] == 0 { full } else { 0.0 };
     }
     if let Some(exact) = exact {
         let exact = chunk.of(exact.run(row));
+        let weight = &mut weight[..exact.len()];
         for l in 0..exact.len() {
             weight[l] = if exact[l] == 1.0 { weight[l] } else { 0.0 };
         }

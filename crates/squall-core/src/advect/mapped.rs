@@ -7,6 +7,7 @@
 //! On tiles every tile is sampled through windows ([`Windows`]): dense copies of the tile and what lies around it. As
 //! points are given by displacements, a tile gives the same bits as a box.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use smallvec::SmallVec;
@@ -20,11 +21,12 @@ use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
 use crate::grid::{At, End, Ends, Grid};
 use crate::halo::RowRules;
-use crate::layout::{Layout, Row};
+use crate::layout::{HALO, Layout, Row};
 use crate::ops::max_abs_faces;
 use crate::rows;
 use crate::sample::{AxisRule, CHUNK, Chunk, Corners, Isa, Kernel, Lanes, Located, Places, Points, Rules, Windows};
 use crate::sample::{chunks, gather, max, min, reach};
+use crate::threads;
 use crate::trace::{Paths, Tracer, Work};
 
 /// Fields that are moved at once, with one look at the displacements: in a box, and on tiles, where the windows of more would not
@@ -246,6 +248,7 @@ fn carry_group<const D: usize>(
     // What the limiter cuts off goes two cells far; cubics read a cell more on each side.
     let reach: [usize; D] =
         std::array::from_fn(|a| longest.reach(a).max(2) + (scheme == Advection::MonotoneCubic) as usize);
+    let most = std::array::from_fn(|a| longest.most(a));
     let limited = !conserved && !only.is_empty();
     // So many passes are still to come, of which each looks that far; faces lie between two cells.
     let around = |passes: usize| reach.map(|r| passes * r + 1);
@@ -258,10 +261,11 @@ fn carry_group<const D: usize>(
     }
     // Not a closure: what is to be computed changes in between.
     macro_rules! map {
-        ($d:expr) => {
-            &Map { d: $d, margins, conserved, rules, in_box, isa, extent }
+        ($d:expr, $rows:expr) => {
+            &Map { d: $d, margins, conserved, rules, in_box, longest: most, isa, extent, rows: $rows }
         };
     }
+    let all_rows = 0..fields[0].layout().rows();
     fields.iter_mut().for_each(|field| fill_halo(field, conserved));
     let (moved, work) = work.split_at_mut(count);
     label(moved, fields);
@@ -270,31 +274,35 @@ fn carry_group<const D: usize>(
             let (compensated, rooms) = work.split_at_mut(count);
             let exchanged = if conserved { count } else { 0 };
             let (rooms, clipped) = (&mut rooms[..2 * exchanged], &mut clipped[..exchanged]);
-            sample_all(map!(back), gather, fields, moved, sampling);
-            finish(moved, conserved);
             label(compensated, fields);
-            if limited {
-                extent.set_around(only, fields[0], around(2))
-            } else {
-                extent.follow(moved, reach)
-            }
-            compensate(map!(forth), fields, moved, exact, compensated, sampling);
-            finish(compensated, conserved);
-            if limited {
-                extent.set_around(only, fields[0], around(1))
-            } else {
-                extent.follow(compensated, reach)
-            }
             rooms.iter_mut().for_each(|room| room.relabel(At::Center, no_room_outside(fields[0])));
             clipped.iter_mut().for_each(|c| c.reset(fields[0]));
-            correct(map!(back), fields, compensated, exact, Corrected { moved, rooms, clipped }, sampling);
+            let in_turns = extent.is_everywhere();
+            for [first, second, third] in Turns::new(fields[0], reach[D - 1], in_turns) {
+                sample_all(map!(back, first.rows()), gather, fields, moved, sampling);
+                first.finish(moved, conserved);
+                if limited {
+                    extent.set_around(only, fields[0], around(2))
+                } else {
+                    extent.follow(moved, reach)
+                }
+                compensate(map!(forth, second.rows()), fields, moved, exact, compensated, sampling);
+                second.finish(compensated, conserved);
+                if limited {
+                    extent.set_around(only, fields[0], around(1))
+                } else {
+                    extent.follow(compensated, reach)
+                }
+                let out = Corrected { moved: &mut *moved, rooms: &mut *rooms, clipped: &*clipped };
+                correct(map!(back, third.rows()), fields, compensated, exact, out, sampling);
+            }
             for (k, clipped) in clipped.iter().enumerate() {
                 let rooms = rooms.get_disjoint_mut([k, count + k]).expect("two for each field");
                 exchange(isa, &mut moved[k], rooms, &mut compensated[k], (clipped, extent), exchanging);
             }
         }
-        Advection::SemiLagrangian => sample_all(map!(back), gather, fields, moved, sampling),
-        Advection::MonotoneCubic => sample_all(map!(back), cubic::gather_monotone, fields, moved, sampling),
+        Advection::SemiLagrangian => sample_all(map!(back, all_rows), gather, fields, moved, sampling),
+        Advection::MonotoneCubic => sample_all(map!(back, all_rows), cubic::gather_monotone, fields, moved, sampling),
     }
     for (field, result) in fields.iter_mut().zip(moved) {
         if extent.is_everywhere() {
@@ -321,11 +329,78 @@ fn label<const D: usize>(values: &mut [Field<D>], like: &[&mut Field<D>]) {
     values.iter_mut().zip(like).for_each(|(values, like)| values.relabel(like.at(), like.ends()));
 }
 
-/// Makes values that rows have left ready to be sampled.
-fn finish<const D: usize>(values: &mut [Field<D>], conserved: bool) {
-    for values in values {
-        values.finish_end_faces();
-        fill_halo(values, conserved);
+/// Planes across the last axis of a box that are computed together, or all that there is.
+struct Planes {
+    planes: Range<usize>,
+    count: usize,
+    rows_in_each: usize,
+}
+
+impl Planes {
+    fn rows(&self) -> Range<usize> {
+        self.planes.start * self.rows_in_each..self.planes.end * self.rows_in_each
+    }
+
+    /// Makes values that rows have left ready to be sampled.
+    fn finish<const D: usize>(&self, values: &mut [Field<D>], conserved: bool) {
+        for values in values {
+            if self.planes.len() < self.count {
+                values.finish_planes(self.planes.clone(), conserved);
+            } else {
+                values.finish_end_faces();
+                fill_halo(values, conserved);
+            }
+        }
+    }
+}
+
+/// The planes that each of three passes computes in turn, where a pass samples what the one before it has left: as soon as that
+/// is there as far as paths reach. So it is still in the cache. One turn of all planes where that cannot be done.
+struct Turns {
+    count: usize,
+    rows_in_each: usize,
+    /// Planes in a turn, and how many beside a plane are sampled.
+    step: usize,
+    reach: usize,
+    /// The end of what each pass has computed.
+    done: [usize; 3],
+}
+
+impl Turns {
+    /// Cells of a turn: few enough that all that the passes work with fits into the cache of a processor, but some work for each thread.
+    const CELLS: usize = 1 << 17;
+    const CELLS_FOR_A_THREAD: usize = 1 << 15;
+
+    fn new<const D: usize>(field: &Field<D>, reach: usize, in_turns: bool) -> Self {
+        let (layout, rows) = (field.layout(), field.layout().rows());
+        let in_turns = in_turns && layout.as_tiles().is_none() && field.ends()[D - 1] != Ends::Periodic;
+        let count = if in_turns { layout.cells()[D - 1] } else { 1 };
+        let cells = Self::CELLS.max(Self::CELLS_FOR_A_THREAD * threads::current_num_threads());
+        let step = (cells * count / layout.cell_count()).max(HALO);
+        let step = if count < 2 * step { count } else { step };
+        Turns { count, rows_in_each: rows / count, step, reach, done: [0; 3] }
+    }
+}
+
+impl Iterator for Turns {
+    type Item = [Planes; 3];
+
+    fn next(&mut self) -> Option<[Planes; 3]> {
+        let Turns { count, rows_in_each, step, reach, done: before } = *self;
+        if before[2] == count {
+            return None;
+        }
+        let behind = |end: usize| match end.saturating_sub(reach) {
+            _ if end == count => count,
+            // Ghosts take so many.
+            few if few < HALO => 0,
+            planes => planes,
+        };
+        let first = (before[0] + step).min(count);
+        let second = behind(first).max(before[1]);
+        let third = behind(second).max(before[2]);
+        self.done = [first, second, third];
+        Some(std::array::from_fn(|k| Planes { planes: before[k]..self.done[k], count, rows_in_each }))
     }
 }
 
@@ -360,7 +435,8 @@ fn trace<const D: usize>(
         work.windows.leave();
         work
     };
-    rows::for_each_run_with_ghosts(&mut out, &rules, wanted, work, |work, row, out| {
+    let all = 0..out[0].layout().rows();
+    rows::for_each_run_with_ghosts(&mut out, &rules, all, wanted, work, |work, row, out| {
         paths.enter(row, work);
         paths.isa.run_wide(TraceRun { paths: &paths, work, row, out, longest });
     });
@@ -401,13 +477,16 @@ impl<const D: usize> Kernel for TraceRun<'_, '_, D> {
             }
             let mut longest = [0.0; CHUNK];
             for a in 0..D {
-                for l in 0..chunk.lanes {
-                    longest[l] = max(max(work.d[a][l].abs(), work.start[a][l].abs()), longest[l]);
+                let (d, start) = (&work.d[a][..chunk.lanes], &work.start[a][..chunk.lanes]);
+                let longest = &mut longest[..chunk.lanes];
+                for l in 0..longest.len() {
+                    longest[l] = max(max(d[l].abs(), start[l].abs()), longest[l]);
                 }
             }
             for (a, forth) in forth.iter_mut().enumerate() {
                 let forth = &mut forth[chunk.x..][..chunk.len];
                 let (d, start) = (&work.d[a][..chunk.len], &work.start[a][..chunk.len]);
+                let longest = &longest[..chunk.len];
                 for l in 0..forth.len() {
                     let most = max(d[l].abs(), start[l].abs()) + (FORTH - 1.0) * longest[l];
                     forth[l] = min(max(d[l] - 2.0 * start[l], -most), most);
@@ -443,9 +522,14 @@ impl<const D: usize> Longest<D> {
         }
     }
 
+    /// May be infinite, or not a number.
+    fn most(&self, a: usize) -> Real {
+        Real::from_bits(self.0[a].load(Relaxed))
+    }
+
     /// How far from a cell along an axis the values lie that one sample may read.
     fn reach(&self, a: usize) -> usize {
-        let most = Real::from_bits(self.0[a].load(Relaxed));
+        let most = self.most(a);
         if most < 1e6 { most.ceil() as usize + 1 } else { usize::MAX >> 4 }
     }
 }
@@ -458,9 +542,12 @@ pub(super) struct Map<'a, const D: usize> {
     /// For points that leave the window of a tile, and for those that leave the box.
     pub rules: Rules<D>,
     in_box: [AxisRule; D],
+    /// The longest displacements along each axis.
+    longest: [Real; D],
     pub isa: Isa,
-    /// What is to be computed.
+    /// What is to be computed, and of that in a box these rows.
     pub extent: &'a Extent,
+    rows: Range<usize>,
 }
 
 /// What sampling one chunk works in.
@@ -488,7 +575,7 @@ impl<const D: usize> Map<'_, D> {
     ) {
         let layout = &fields[0].layout().clone();
         let wanted = |row: Row<'_, D>| !self.extent.around(layout, row).is_empty();
-        rows::for_each_run_with_ghosts(fields, rules, wanted, bench(pool), |bench, row, out| {
+        rows::for_each_run_with_ghosts(fields, rules, self.rows.clone(), wanted, bench(pool), |bench, row, out| {
             out.iter_mut().enumerate().for_each(|(k, run)| self.extent.fill_rest(layout, row, k, run));
             if !self.extent.inside(layout, row).is_empty() {
                 f(bench, row, out);
@@ -511,7 +598,7 @@ impl<const D: usize> Map<'_, D> {
         let (rules, layout) = if row.on_tiles() { (&windows.rules, &windows.layout) } else { (&self.in_box, layout) };
         let points =
             std::array::from_fn(|a| if at.on_lower_side(a) { Points::FaceToFace } else { Points::CenterToCenter });
-        located.find(layout, rules, chunk, by, points);
+        located.find(layout, rules, chunk, (by, self.longest), points);
     }
 
     /// `d` = the displacement along axis `a` of what lives at a location: the mean over the cell centres around it.

@@ -146,13 +146,13 @@ impl<const D: usize> Flow<D> {
     /// `p += q / dt`.
     pub fn accumulate_pressure(&mut self, dt: f64) {
         let (q, inv_dt) = (&self.potential, (1.0 / dt) as Real);
-        self.pressure.par_runs(|row, p| p.iter_mut().zip(q.run(row)).for_each(|(p, q)| *p += inv_dt * q));
+        self.pressure.par_runs_and_ghosts(|row, p| p.iter_mut().zip(q.run(row)).for_each(|(p, q)| *p += inv_dt * q));
     }
 
     /// `p = q / dt`.
     pub fn replace_pressure(&mut self, dt: f64) {
         let (q, inv_dt) = (&self.potential, (1.0 / dt) as Real);
-        self.pressure.par_runs(|row, p| p.iter_mut().zip(q.run(row)).for_each(|(p, q)| *p = inv_dt * q));
+        self.pressure.par_runs_and_ghosts(|row, p| p.iter_mut().zip(q.run(row)).for_each(|(p, q)| *p = inv_dt * q));
     }
 }
 

@@ -162,24 +162,41 @@ impl<const D: usize> Located<D> {
         Located { places: Places::new(), frac: [[0.0; CHUNK]; D], moved: [0; CHUNK] }
     }
 
-    /// Locates the points `d` cells away from those of the chunk's cells, among the values of a box or a window.
+    /// Locates the points `d` cells away from those of the chunk's cells, among the values of a box or a window. No displacement
+    /// is longer than `longest`; that may be more than they are.
     #[inline(always)]
     pub fn find(
         &mut self,
         layout: &Layout<D>,
         rules: &[AxisRule; D],
         chunk: Chunk<D>,
-        d: [&Lanes; D],
+        (d, longest): ([&Lanes; D], [Real; D]),
         points: [Points; D],
     ) {
         let Located { places, frac, moved } = self;
         let n = chunk.lanes;
+        // Lanes behind the end of a row hold anything.
+        let whole = chunk.len == n;
+        let mut free = [false; D];
+        for a in 0..D {
+            let longest = if whole { longest[a] } else { Real::INFINITY };
+            free[a] = rules[a].is_free(a, chunk, &d[a][..n], longest, points[a]);
+        }
         let (places_of, moved) = (&mut places.open()[..n], &mut moved[..n]);
+        // In 3D most chunks meet no end but along x, if that.
+        if let (3, true, true) = (D, free[D - 2] && free[D - 1], free[0] || !rules[0].periodic) {
+            let out = (&mut *places_of, &mut *moved);
+            match free[0] {
+                true => locate_between::<D, true>(rules, layout, chunk, (d, points), frac, out),
+                false => locate_between::<D, false>(rules, layout, chunk, (d, points), frac, out),
+            }
+            return places.close(n);
+        }
         for a in 0..D {
             let axis =
                 AxisLanes { d: &d[a][..n], places: &mut *places_of, frac: &mut frac[a][..n], moved: &mut *moved };
             // No closures here: the compiler does not always inline them.
-            match (a == 0, rules[a].is_free(a, chunk, axis.d, points[a])) {
+            match (a == 0, free[a]) {
                 (true, true) => rules[a].locate_free::<D, true>(a, layout, chunk, points[a], axis),
                 (true, false) => rules[a].locate::<D, true>(a, layout, chunk, points[a], axis),
                 (false, true) => rules[a].locate_free::<D, false>(a, layout, chunk, points[a], axis),
@@ -187,6 +204,95 @@ impl<const D: usize> Located<D> {
             }
         }
         places.close(n);
+    }
+}
+
+/// [`AxisRule::locate`] along x, or [`AxisRule::locate_free`] if those points are `FREE` as well, and [`AxisRule::locate_free`] along y
+/// and z, in one loop: the same bits.
+#[inline(always)]
+fn locate_between<const D: usize, const FREE: bool>(
+    rules: &[AxisRule; D],
+    layout: &Layout<D>,
+    chunk: Chunk<D>,
+    (d, points): ([&Lanes; D], [Points; D]),
+    frac: &mut [Lanes; D],
+    (places, moved): (&mut [u32], &mut [u32]),
+) {
+    let (n, last) = (places.len(), D - 1);
+    let Ok([fx, fy, fz]) = frac.get_disjoint_mut([0, 1, last]) else { unreachable!("three axes") };
+    let three = Three {
+        rule: rules[0],
+        first: [chunk.first[0], chunk.first[1], chunk.first[last]],
+        along: [chunk.along(0), chunk.along(1), chunk.along(last)],
+        stride: [layout.stride()[1] as i32, layout.stride()[last] as i32],
+        corner: layout.corner() as i32,
+        points: [points[0], points[1], points[last]],
+    };
+    let (dx, dy, dz) = (&d[0][..n], &d[1][..n], &d[last][..n]);
+    three.locate::<FREE>(dx, dy, dz, &mut fx[..n], &mut fy[..n], &mut fz[..n], places, moved);
+}
+
+struct Three {
+    rule: AxisRule,
+    first: [i32; 3],
+    along: [[i32; 2]; 3],
+    /// Along y and z.
+    stride: [i32; 2],
+    corner: i32,
+    points: [Points; 3],
+}
+
+impl Three {
+    // Each slice by itself: so the compiler knows that they do not overlap.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn locate<const FREE: bool>(
+        self,
+        dx: &[Real],
+        dy: &[Real],
+        dz: &[Real],
+        fx: &mut [Real],
+        fy: &mut [Real],
+        fz: &mut [Real],
+        places: &mut [u32],
+        moved: &mut [u32],
+    ) {
+        let Three { rule, first, along, stride, corner, points } = self;
+        let n = places.len();
+        let (dx, dy, dz) = (&dx[..n], &dy[..n], &dz[..n]);
+        let (fx, fy, fz, moved) = (&mut fx[..n], &mut fy[..n], &mut fz[..n], &mut moved[..n]);
+        let [sx, sy, sz] = points.map(Points::shift);
+        let ([lo, hi], inside) = rule.limits(points[0]);
+        let (last_index, last_cell) = (rule.cells - 1, rule.ends[1] - 1.0);
+        for l in 0..n {
+            let lane = l as i32;
+            let i = first[0].wrapping_add(lane >> along[0][0] & along[0][1]);
+            let x = dx[l] + sx;
+            let cell;
+            if FREE {
+                let (whole, int) = floor(x);
+                fx[l] = x - whole;
+                cell = i.wrapping_add(int);
+                moved[l] = 0;
+            } else {
+                let i = i.min(last_index);
+                let at = i as Real;
+                let d = min(max(x, lo - at), hi - at);
+                let whole = min(floor(d).0, last_cell - at);
+                fx[l] = d - whole;
+                cell = i.wrapping_add(to_int(whole));
+                let free_inside = (d == x) & (cell >= inside[0]) & (cell <= inside[1]);
+                moved[l] = if free_inside { 0 } else { u32::MAX };
+            }
+            let (y, z) = (dy[l] + sy, dz[l] + sz);
+            let ((whole_y, int_y), (whole_z, int_z)) = (floor(y), floor(z));
+            fy[l] = y - whole_y;
+            fz[l] = z - whole_z;
+            let row = first[1].wrapping_add(lane >> along[1][0] & along[1][1]).wrapping_add(int_y);
+            let plane = first[2].wrapping_add(lane >> along[2][0] & along[2][1]).wrapping_add(int_z);
+            let behind = row.wrapping_mul(stride[0]).wrapping_add(plane.wrapping_mul(stride[1]));
+            places[l] = corner.wrapping_add(cell).wrapping_add(behind) as u32;
+        }
     }
 }
 
@@ -248,13 +354,13 @@ impl<const D: usize> Rules<D> {
 impl AxisRule {
     /// Whether no point of the chunk meets an end or a turn of the axis: so it is for most, but for those along x.
     #[inline(always)]
-    fn is_free<const D: usize>(&self, a: usize, chunk: Chunk<D>, d: &[Real], points: Points) -> bool {
+    fn is_free<const D: usize>(&self, a: usize, chunk: Chunk<D>, d: &[Real], longest: Real, points: Points) -> bool {
         // What rounds may not matter.
         const SPARE: Real = 0.01;
         let (first, end) = (chunk.first[a] as Real, (chunk.first[a] + chunk.extent(a)) as Real);
         let room = min(first - self.ends[0], self.ends[1] - end - points.shift()) - SPARE;
-        if room < 0.0 {
-            return false;
+        if room < 0.0 || longest <= room {
+            return room >= 0.0;
         }
         // Without their signs, bits are ordered like numbers, and what is not a number comes last.
         let mut most = 0;
@@ -291,6 +397,17 @@ impl AxisRule {
             if FIRST {
                 moved[l] = 0;
             }
+        }
+    }
+
+    /// On a bounded axis the boundary faces, in cells from value 0: they carry values on faces, and lie half a cell out for others.
+    /// And the cells between which no point counts as moved.
+    #[inline(always)]
+    fn limits(&self, points: Points) -> ([Real; 2], [i32; 2]) {
+        let [begin, end] = self.ends;
+        match points {
+            Points::CenterToCenter => ([begin - 0.5 - self.beyond[0], end - 0.5 + self.beyond[1]], self.inside),
+            _ => ([begin, end], [i32::MIN, i32::MAX]),
         }
     }
 
@@ -333,14 +450,9 @@ impl AxisRule {
                 }
             }
         } else {
-            // The boundary faces, in cells from value 0: they carry values on faces, and lie half a cell out for others.
-            let centered = points == Points::CenterToCenter;
-            let [begin, end] = self.ends;
-            let (lo, hi) =
-                if centered { (begin - 0.5 - self.beyond[0], end - 0.5 + self.beyond[1]) } else { (begin, end) };
-            let inside = if centered { self.inside } else { [i32::MIN, i32::MAX] };
+            let ([lo, hi], inside) = self.limits(points);
             // What lies on the last value is found at the upper end of the last cell.
-            let last_cell = end - 1.0;
+            let last_cell = self.ends[1] - 1.0;
             for l in 0..n {
                 let i = first.wrapping_add((l as i32) >> bits & mask).min(last);
                 let at = i as Real;
