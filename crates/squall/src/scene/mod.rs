@@ -301,7 +301,7 @@ table! {
     pub struct Surface as SurfaceValues {
         /// Cells along each side of a cell of the grid.
         refine: u32 [Within(1.0, 4.0)] (2),
-        /// How often it is smoothed; its volume stays.
+        /// How strongly it is smoothed: 0 not at all, 30 for calm water without ripples from its particles. Its volume stays.
         smoothing: u32 [Within(0.0, 50.0)] (8),
         /// Which axis points upwards in meshes and OpenVDB points.
         up: Up [] (Up::Y),
