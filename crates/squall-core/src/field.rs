@@ -110,6 +110,11 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         self.ends = ends;
     }
 
+    /// All stored values, ghosts and slack included.
+    pub(crate) fn data(&self) -> &[T] {
+        &self.data
+    }
+
     /// All stored values, ghosts and slack included, to be written.
     pub(crate) fn data_mut(&mut self) -> &mut [T] {
         self.ghosts_filled = false;

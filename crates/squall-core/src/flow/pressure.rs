@@ -74,9 +74,12 @@ impl<const D: usize> Flow<D> {
         self.solver.0.set(domain).expect("planned with a surface");
     }
 
-    /// `lap q = rhs` for the same liquid as the last projection, to a part of the right side.
-    pub(crate) fn solve_in_liquid(&mut self, rhs: &mut Field<D>, q: &mut Field<D>, tolerance: f64) -> SolveReport {
-        self.solver.solve(rhs, q, tolerance)
+    /// `lap q = rhs` for the same liquid as the last projection, to a part of the right side; leaves `q` as the potential, ghosts filled.
+    pub(crate) fn solve_in_liquid(&mut self, rhs: &mut Field<D>, tolerance: f64) -> SolveReport {
+        self.potential.fill(0.0);
+        let report = self.solver.solve(rhs, &mut self.potential, tolerance);
+        self.potential.fill_halo();
+        report
     }
 
     fn project_where(&mut self, pushed: Option<f64>, surface: Option<FreeSurface<'_, D>>) -> Projected {

@@ -41,13 +41,20 @@ pub struct Room<const D: usize> {
 pub struct Fineness {
     /// Cells of the surface along each side of a cell of the grid, from 1 to 4.
     pub refine: usize,
-    /// How often it is smoothed. Small bumps vanish, and the volume stays.
+    /// How often it is smoothed, at two cells to a cell of the grid; on others as often as makes it as smooth. Small bumps vanish, and the volume stays.
     pub smoothing: usize,
 }
 
 impl Default for Fineness {
     fn default() -> Self {
         Fineness { refine: 2, smoothing: 8 }
+    }
+}
+
+impl Fineness {
+    /// How often it takes: what is smoothed away grows with the square of the length in fine cells.
+    pub(super) fn passes(&self) -> usize {
+        (self.smoothing * self.refine * self.refine).div_ceil(4)
     }
 }
 
@@ -74,7 +81,7 @@ pub fn distances<const D: usize>(places: &[[f32; D]], room: &Room<D>, fineness: 
     volume.values.par_chunks_mut(Volume::<D>::CELLS).enumerate().for_each_init(Vec::new, |sums, (b, values)| {
         isa.run(Around { bins: &bins, block: blocks[b], kernel, refine, spacing: spacing as f32, sums, values });
     });
-    smooth(&mut volume, fineness.smoothing, (MOST_SMOOTHED * room.cell) as f32);
+    smooth(&mut volume, fineness.passes(), (MOST_SMOOTHED * room.cell) as f32);
     cut_off(&mut volume, room);
     volume
 }

@@ -73,7 +73,7 @@ pub fn refined<const D: usize>(values: &[f32], cells: [usize; D], room: &Room<D>
         volume.blocks.push(block);
         volume.values.extend(values);
     }
-    smooth(&mut volume, fineness.smoothing, (MOST_SMOOTHED * room.cell) as f32);
+    smooth(&mut volume, fineness.passes(), (MOST_SMOOTHED * room.cell) as f32);
     cut_off(&mut volume, room);
     volume
 }

@@ -175,6 +175,24 @@ fn a_ball_that_is_pressed_into_a_corner_of_water_leaves_no_particle_inside() {
 }
 
 #[test]
+fn a_gap_that_closes_leaves_no_particle_inside_and_loses_none() {
+    // Two jaws that meet under water after half of the time: the water between them has to get out of their way.
+    let mut liquid = tank([48, 40], [1.2, 1.0]);
+    let jaw = |low: f64, speed: f64| {
+        let shape = Cuboid::between([low, -0.5], [low + 0.25, 0.35]);
+        let close = Motion { velocity: [speed, 0.0], ..Motion::default() };
+        Obstacle::new("jaw", Box::new(Moving::new(shape, close)) as Box<dyn Shape<2>>)
+    };
+    let jaws = vec![jaw(0.1, 0.5), jaw(0.85, -0.5)];
+    liquid.flow.set_obstacles(jaws, Boundary::CutCells).unwrap();
+    liquid.fill(1, |x| x[1] < 0.3 && (x[0] - 0.6).abs() < 0.24, |_| [0.0; 2]);
+    liquid.start().unwrap();
+    let count = liquid.particles.len();
+    run(&mut liquid, 0.49, 2.0, |liquid, _| assert_outside(liquid));
+    assert_eq!(liquid.particles.len(), count);
+}
+
+#[test]
 fn water_lets_go_of_the_underside_of_an_object() {
     // A slab under a beam, and one under a thin sheet: both fall as they would without.
     let h = 1.0 / 48.0;

@@ -228,10 +228,24 @@ fn a_drop_that_falls_for_ever_keeps_its_momentum_and_its_cost() {
     assert!((down / (-GRAVITY * 1.0) - 1.0).abs() < 1e-4, "{down}");
     assert!((sideways / 0.4 - 1.0).abs() < 1e-4, "{sideways}");
     assert_eq!(drop.particles.len(), count);
-    // Five cells of radius, of which a seventh of a cell is a tenth of the volume.
-    assert!((drop.volumes()[1] / volume - 1.0).abs() < 0.1, "{}", drop.volumes()[1] / volume);
+    // Five cells of radius, of which a sixtieth of a cell is a hundredth of the volume. (It was drawn together, and lost seven.)
+    assert!((drop.volumes()[1] / volume - 1.0).abs() < 0.01, "{}", drop.volumes()[1] / volume);
     // Ten cells and a margin of up to eight on each side meet two or three tiles along each axis; those behind wait for three steps.
     assert!(most <= 36 && cells <= 36.0 * 4096.0, "{most} tiles");
+}
+
+#[test]
+fn a_drop_of_five_cells_keeps_the_volume_that_it_encloses() {
+    let h = 1.0 / 32.0;
+    let mut drop = falling([16; 3], h, [Axis::Unbounded; 3]);
+    drop.blobs.push(Blob::at(0.0, Box::new(Sphere { center: [0.25, 0.26, 0.245], radius: 2.5 * h }), [0.1, 0.0, 0.0]));
+    drop.start().unwrap();
+    let volume = drop.volumes()[1];
+    // Where it lies between the cells changes what is found by 2 hundredths; it lost 12 when it was drawn together.
+    run(&mut drop, 1.3, 2.0, |liquid, _| {
+        let kept = liquid.volumes()[1] / volume;
+        assert!((kept - 1.0).abs() < 0.04, "{kept} after {} s", liquid.flow.time());
+    });
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 use super::vector::{Vec3, dot, scale, sub, unit};
 
+/// How many times slower light is in glass than in air.
+pub(super) const GLASS: f64 = 1.5;
+
 /// The part of the light that a clear surface mirrors (Fresnel's law, the mean of both polarisations): `cos` of the
 /// angle to the normal, `eta` how many times slower light is behind the surface than before it.
 pub(super) fn fresnel(cos: f64, eta: f64) -> f64 {

@@ -37,20 +37,35 @@ pub(super) enum What<'a> {
     Ground,
     /// Water; whether the ray starts in it.
     Water(bool),
+    /// Glass, from outside.
+    Glass,
 }
 
 impl<'a, const N: usize> Shader<'a, N> {
     /// The first surface along a ray, or the water, or the ground.
     pub fn hit(&self, ray: &Ray, footprint: impl Fn(f64) -> f64) -> Option<Hit<'a>> {
-        let Some(water) = self.water else { return self.solid(ray, f64::INFINITY, footprint) };
+        let clear = self.clear(ray, &footprint);
+        let solid = self.solid(ray, clear.as_ref().map_or(f64::INFINITY, |hit| hit.distance), footprint);
+        solid.or(clear)
+    }
+
+    /// The first that light passes through along a ray: water or glass.
+    fn clear(&self, ray: &Ray, footprint: &impl Fn(f64) -> f64) -> Option<Hit<'a>> {
+        let water = self.water_ahead(ray);
+        let far = water.as_ref().map_or(f64::INFINITY, |hit| hit.distance);
+        let glass = if self.surfaces.has_glass() { self.surfaces.pane(ray, far, footprint) } else { None };
+        glass.map(|pane| Hit { distance: pane.distance, what: What::Glass }).or(water)
+    }
+
+    fn water_ahead(&self, ray: &Ray) -> Option<Hit<'a>> {
+        let water = self.water?;
         let inside = water.levels.inside(ray.origin);
         let surface = if inside {
             Some(0.0)
         } else {
             water.levels.crossing(ray.origin, ray.direction, false, false, f64::INFINITY)
         };
-        let solid = self.solid(ray, surface.unwrap_or(f64::INFINITY), footprint);
-        solid.or(surface.map(|distance| Hit { distance, what: What::Water(inside) }))
+        surface.map(|distance| Hit { distance, what: What::Water(inside) })
     }
 
     /// The first object along a ray, or the ground, before `far`.
@@ -76,11 +91,12 @@ impl<'a, const N: usize> Shader<'a, N> {
     pub fn shade(&self, ray: &Ray, hit: &Hit<'_>, footprint: f64, wet: bool) -> [f32; 4] {
         let x = along(ray.origin, ray.direction, hit.distance);
         let dull = |finish: Finish| if wet { Finish { roughness: 1.0, ..finish } } else { finish };
-        if let (What::Water(inside), Some(water)) = (&hit.what, self.water) {
-            let [r, g, b] = match &water.body {
-                Some(body) => self.look_at_body(water, body, ray, hit.distance, footprint),
-                None => self.look(water, ray, hit.distance, *inside, footprint),
-            };
+        if let (What::Water(_), Some(water @ Water { body: Some(body), .. })) = (&hit.what, self.water) {
+            let [r, g, b] = self.look_at_body(water, body, ray, hit.distance, footprint);
+            return [r, g, b, 1.0];
+        }
+        if let What::Water(_) | What::Glass = hit.what {
+            let [r, g, b] = self.look(ray, hit, footprint);
             return [r, g, b, 1.0];
         }
         if let What::Object(surface) = hit.what {
@@ -134,10 +150,11 @@ impl<'a, const N: usize> Shader<'a, N> {
                 (Some(water), Some(channel)) if shadow > 0.0 => water.light(channel, x, to, far, light.spread(far)),
                 _ => [1.0; 3],
             };
+            let glass = self.surfaces.light_through_glass(x, to, far);
             let highlight = highlight(finish.roughness, normal, to, ray.direction);
             for c in 0..3 {
                 let light = strength * light.color[c] * cos as f32 * (finish.color[c] + highlight);
-                lit[c] += shadow * through[c] * light;
+                lit[c] += shadow * through[c] * glass[c] * light;
                 bare[c] += light;
             }
         }

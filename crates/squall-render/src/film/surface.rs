@@ -1,8 +1,10 @@
 //! Solid objects, given by their distance: found, shadowed and shaded by sphere tracing (Hart 1996).
 
 use super::camera::Ray;
+use super::optics::{GLASS, fresnel};
 use super::style::Finish;
-use super::vector::{Vec3, add, along, clip, length, scale, smoothstep, sub, unit};
+use super::vector::{Vec3, add, along, clip, dot, length, scale, smoothstep, sub, unit};
+use crate::color::Rgb;
 use squall_core::Shape;
 
 /// A surface to draw.
@@ -23,6 +25,12 @@ pub trait Surface: Send + Sync {
     /// How the surface looks at a point on it.
     fn finish(&self, _x: [f64; 3]) -> Finish {
         Finish::default()
+    }
+
+    /// Whether light passes through it, as through glass. The colour of its [`finish`](Self::finish) is then what is left of white light behind
+    /// as much of it as its longest side.
+    fn is_glass(&self) -> bool {
+        false
     }
 
     /// A box around the surface, lower and upper corner; `None` if it reaches infinitely far.
@@ -69,6 +77,8 @@ pub struct ShapeSurface<'a> {
     pub time: f64,
     /// How it looks.
     pub finish: Finish,
+    /// Whether it is glass.
+    pub glass: bool,
 }
 
 impl Surface for ShapeSurface<'_> {
@@ -78,6 +88,10 @@ impl Surface for ShapeSurface<'_> {
 
     fn finish(&self, _x: [f64; 3]) -> Finish {
         self.finish
+    }
+
+    fn is_glass(&self) -> bool {
+        self.glass
     }
 
     fn bounds(&self) -> Option<([f64; 3], [f64; 3])> {
@@ -117,12 +131,71 @@ type Bounds = Option<(Vec3, Vec3)>;
 
 /// All objects of a scene.
 pub(super) struct Surfaces<'a> {
+    /// Those that hide what is behind them.
     all: Vec<(&'a dyn Surface, Bounds)>,
+    glass: Vec<(&'a dyn Surface, Bounds)>,
 }
+
+/// Where a ray enters or leaves glass.
+#[derive(Clone, Copy)]
+pub(super) struct Pane<'a> {
+    pub distance: f64,
+    pub surface: &'a dyn Surface,
+    /// Whether the ray enters it.
+    pub enters: bool,
+    /// The longest side of the object, in metres.
+    pub size: f64,
+}
+
+/// A ray that starts on glass starts this part of its size behind the surface.
+const SKIN: f64 = 1e-5;
+/// Surfaces of glass that a straight line to a light may cross.
+const MOST_PANES: usize = 8;
 
 impl<'a> Surfaces<'a> {
     pub fn new(surfaces: &[&'a dyn Surface]) -> Self {
-        Self { all: surfaces.iter().map(|&s| (s, s.bounds())).collect() }
+        let (glass, all) = surfaces.iter().map(|&s| (s, s.bounds())).partition(|(s, _)| s.is_glass());
+        Self { all, glass }
+    }
+
+    pub fn has_glass(&self) -> bool {
+        !self.glass.is_empty()
+    }
+
+    /// Where a ray next enters or leaves glass, before `far`.
+    pub fn pane(&self, ray: &Ray, far: f64, footprint: impl Fn(f64) -> f64) -> Option<Pane<'a>> {
+        let mut nearest: Option<Pane<'a>> = None;
+        for &(surface, bounds) in &self.glass {
+            let far = nearest.map_or(far, |n| n.distance);
+            let Some((enter, leave)) = part_inside(ray.origin, ray.direction, bounds, 0.0) else { continue };
+            let size = longest_side(bounds);
+            let from = enter.max(SKIN * size);
+            let enters = surface.distance(along(ray.origin, ray.direction, from)) >= 0.0;
+            if let Some(distance) = trace(surface, ray, from, leave.min(far), &footprint) {
+                nearest = Some(Pane { distance, surface, enters, size });
+            }
+        }
+        nearest
+    }
+
+    /// What glass leaves of light that comes straight from direction `to` and distance `far`.
+    pub fn light_through_glass(&self, x: Vec3, to: Vec3, far: f64) -> Rgb {
+        let (mut ray, mut far, mut light) = (Ray { origin: x, direction: to }, far, [1.0; 3]);
+        for _ in 0..if self.has_glass() { MOST_PANES } else { 0 } {
+            let Some(pane) = self.pane(&ray, far, |_| 1e-3 * self.size_of_glass()) else { break };
+            ray.origin = along(ray.origin, to, pane.distance);
+            far -= pane.distance;
+            let cos = dot(pane.surface.normal(ray.origin, SKIN * pane.size), to).abs();
+            // As for water: bent light goes elsewhere, but is not lost.
+            let passes = (1.0 - fresnel(cos, GLASS)).max(0.3) as f32;
+            let left = if pane.enters { [1.0; 3] } else { pane.left(ray.origin, pane.distance) };
+            (0..3).for_each(|c| light[c] *= passes * left[c]);
+        }
+        light
+    }
+
+    fn size_of_glass(&self) -> f64 {
+        self.glass.iter().map(|g| longest_side(g.1)).fold(f64::INFINITY, f64::min)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -131,7 +204,7 @@ impl<'a> Surfaces<'a> {
 
     /// A box around all objects that have one.
     pub fn bounds(&self) -> Bounds {
-        self.all.iter().filter_map(|s| s.1).reduce(|(low, high), (l, h)| {
+        self.all.iter().chain(&self.glass).filter_map(|s| s.1).reduce(|(low, high), (l, h)| {
             (std::array::from_fn(|a| low[a].min(l[a])), std::array::from_fn(|a| high[a].max(h[a])))
         })
     }
@@ -205,6 +278,18 @@ impl<'a> Surfaces<'a> {
         }
         (1.0 - 0.45 * covered).clamp(0.0, 1.0) as f32
     }
+}
+
+impl Pane<'_> {
+    /// What is left of light after `length` metres of glass that end at `x`.
+    pub fn left(&self, x: Vec3, length: f64) -> Rgb {
+        let part = (length / self.size) as f32;
+        self.surface.finish(x).color.map(|v| v.max(1e-6).powf(part))
+    }
+}
+
+fn longest_side(bounds: Bounds) -> f64 {
+    bounds.map_or(1.0, |(low, high)| (0..3).map(|a| high[a] - low[a]).fold(0.0, f64::max))
 }
 
 fn part_inside(origin: Vec3, direction: Vec3, bounds: Bounds, reach: f64) -> Option<(f64, f64)> {

@@ -262,9 +262,9 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let solids = setup.objects.iter().any(|o| o.solid) || !setup.spouts.is_empty();
     let plan = plan(Problem::of(&grid).with_solids(solids).with_surface(true));
     let around_solids = if solids { 2 * D + 3 } else { 0 };
-    // Five more for surface tension; what objects do to a liquid that leaves them. A level set has its own, and one that is marched over with a flag for each cell.
+    // Five more and a vector for surface tension; what objects do to a liquid that leaves them. A level set has its own, and one that is marched over with a flag for each cell.
     let has = |f: fn(&setup::Liquid) -> bool| setup.liquid.as_ref().is_some_and(f);
-    let tension = if has(|l| l.surface_tension > 0.0) { 5 } else { 0 };
+    let tension = if has(|l| l.surface_tension > 0.0) { 5 + D } else { 0 };
     let by_level_set = if has(|l| l.tracking == Tracking::LevelSet) { 6 } else { 0 };
     let band = if has(|l| l.narrow_band > 0) { 2 } else { 0 };
     // Thick liquids have a solver of their own, two vectors, walls, and with a law three fields.
@@ -275,8 +275,19 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let elastic = if strains > 0 { 2 * strains + D + 1 } else { 0 };
     let viscous = if thick { 3 * D + 1 + if constant { 0 } else { 3 } } else { 0 };
     let solver = if thick { Stress::<D>::estimate_bytes(setup.cell_count()) } else { 0 };
-    // Distance, density and what is to be moved; changes beyond the surface; four vectors; windows of the particles.
-    let own = viscous + elastic + 3 + 1 + 4 * D + (1 << D) + band + tension + by_level_set + if solids { D } else { 0 };
+    // Distance and density; what is mixed; changes beyond the surface; three vectors; windows of the particles.
+    let mixture = usize::from(setup.substances.len() > 1);
+    let own = viscous
+        + elastic
+        + 2
+        + mixture
+        + 1
+        + 3 * D
+        + (1 << D)
+        + band
+        + tension
+        + by_level_set
+        + if solids { D } else { 0 };
     let substances = setup.substances.len();
     let flow = match has(|l| l.tracking == Tracking::Particles && l.narrow_band == 0) {
         true => Flow::<D>::fields_needed_by_particles(substances),

@@ -47,7 +47,7 @@ pub struct FilmPainter {
     light: Option<ColorMap>,
     /// What of the style may change with time.
     setup: Setup,
-    objects: Vec<(Box<dyn Shape<3>>, Finish)>,
+    objects: Vec<(Box<dyn Shape<3>>, Finish, bool)>,
     quality: Quality,
     camera: CameraPath,
     size: [usize; 2],
@@ -89,7 +89,7 @@ impl FilmPainter {
         let mut objects = Vec::new();
         for object in setup.objects.iter().filter(|o| o.visible) {
             let finish = Finish { color: from_srgb8(object.color), roughness: object.roughness as f32 };
-            objects.push((shape::moving::<3>(&object.shape, &object.motion, resolution)?, finish));
+            objects.push((shape::moving::<3>(&object.shape, &object.motion, resolution)?, finish, object.glass));
         }
         let quality = match r.quality {
             setup::Quality::Preview => Quality::PREVIEW,
@@ -181,13 +181,13 @@ impl FilmPainter {
 
     fn with_scene<R>(&mut self, volumes: &Volumes, time: f64, see: impl FnOnce(&Scene<'_>, &Style, Quality) -> R) -> R {
         let objects_at = volumes.objects_at.unwrap_or(time);
-        for (shape, _) in &mut self.objects {
+        for (shape, ..) in &mut self.objects {
             shape.prepare(objects_at);
         }
         let surfaces: Vec<ShapeSurface<'_>> = self
             .objects
             .iter()
-            .map(|(shape, finish)| ShapeSurface { shape, time: objects_at, finish: *finish })
+            .map(|(shape, finish, glass)| ShapeSurface { shape, time: objects_at, finish: *finish, glass: *glass })
             .collect();
         let substances = volumes.substances.iter().zip(&self.shown);
         let film = self.setup.film.as_ref();

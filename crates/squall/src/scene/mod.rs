@@ -300,7 +300,7 @@ table! {
     pub struct Surface as SurfaceValues {
         /// Surface cells per grid cell, along each axis.
         refine: u32 [Within(1.0, 4.0)] (2),
-        /// Number of smoothing passes; the volume is kept.
+        /// Strength of smoothing: 0 is none, 30 suits calm water. The volume is kept.
         smoothing: u32 [Within(0.0, 50.0)] (8),
         /// Up axis of meshes and OpenVDB points.
         up: Up [] (Up::Y),

@@ -182,6 +182,8 @@ table! {
         color: Color [Look] (Color::hex(0xbcbcbc)),
         /// Surface roughness, 0 (mirror) to 1 (matt); 3D only.
         roughness: f64 [Within(0.0, 1.0), Look] (0.45),
+        /// Whether it is glass, in 3D: light is bent and mirrored by it, and behind as much of it as its longest side white light has its `color`. Smoke behind it is not seen.
+        glass: bool [Look] (false),
         /// Whether it is drawn.
         visible: bool [Look] (true),
     }

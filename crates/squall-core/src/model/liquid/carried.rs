@@ -3,7 +3,7 @@
 
 use super::{Curve, Liquid};
 use crate::Real;
-use crate::field::OutOfMemory;
+use crate::field::{Field, OutOfMemory};
 use crate::ledger::Account;
 use crate::particles::{Found, SPREAD, continue_beyond};
 use crate::report::{Stage, StepReport};
@@ -98,7 +98,11 @@ impl<const D: usize> Liquid<D> {
             let spread = self.flow.substances[k + 1].diffusion * dt / (SPREAD * h * h);
             let passes = spread.ceil();
             let heated = self.heated(k);
-            let Self { flow, particles, scatter, density: weight, appearing: mean, .. } = self;
+            let Self { flow, particles, scatter, density: weight, mixture, .. } = self;
+            let mean = match mixture {
+                Some(field) => field,
+                None => mixture.insert(Field::like(weight)?),
+            };
             for _ in 0..passes as u64 {
                 particles.mean_to_cells(k, scatter, periodic, mean, weight)?;
                 mean.fill_halo();

@@ -48,8 +48,8 @@ impl<const D: usize> Liquid<D> {
         self.phi.move_to(&layout, level_set::FAR * self.flow.grid.spacing[0] as Real)?;
         self.last.iter_mut().chain(&mut self.apart).try_for_each(|u| u.move_to(&layout, 0.0))?;
         self.state.reset_on(&layout)?;
-        [&mut self.density, &mut self.appearing].into_iter().try_for_each(|f| f.reset_on(&layout))?;
-        self.middle.iter_mut().chain(&mut self.push).try_for_each(|u| u.reset_on(&layout))?;
+        [Some(&mut self.density), self.mixture.as_mut()].into_iter().flatten().try_for_each(|f| f.reset_on(&layout))?;
+        self.middle.iter_mut().try_for_each(|u| u.reset_on(&layout))?;
         self.extrapolation.reset_on(&layout)?;
         self.tension = None;
         self.band.iter_mut().try_for_each(|band| band.move_to(&layout))?;

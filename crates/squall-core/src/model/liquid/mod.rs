@@ -91,6 +91,8 @@ pub struct Liquid<const D: usize> {
     pub brush: Brush,
     painted: usize,
     carried: Vec<carried::Carried<D>>,
+    /// What particles carry, as means over cells.
+    mixture: Option<Field<D>>,
     /// Until when everything has appeared, in seconds.
     poured_until: f64,
     /// What particles take from the grid.
@@ -107,15 +109,11 @@ pub struct Liquid<const D: usize> {
     /// The distance to the surface, in metres, negative inside.
     phi: Field<D>,
     state: Field<D, CellState>,
-    /// How many particles there are to each cell, as a part of what there should be.
+    /// How many particles there are to each cell, as a part of what there should be; between its uses, for others.
     density: Field<D>,
-    /// How much liquid is to appear, per volume and second.
-    appearing: Field<D>,
     /// Velocities one step before, and in the middle of the present one.
     last: VectorField<D>,
     middle: VectorField<D>,
-    /// The gradient of the last pressure.
-    push: VectorField<D>,
     /// The motion that moves particles apart.
     apart: VectorField<D>,
     extrapolation: Extrapolation<D>,
@@ -154,6 +152,7 @@ impl<const D: usize> Liquid<D> {
             brush: Brush::default(),
             painted: 0,
             carried: Vec::new(),
+            mixture: None,
             poured_until: BEFORE,
             blend: Blend::Apic,
             keeps_volume: true,
@@ -165,10 +164,8 @@ impl<const D: usize> Liquid<D> {
             phi: center(level_set::FAR * grid.spacing[0] as Real)?,
             state: Field::on(&layout, At::Center, grid.flat_ends(0.0))?,
             density: center(0.0)?,
-            appearing: center(0.0)?,
             last: like(&flow.velocity)?,
             middle: like(&flow.velocity)?,
-            push: like(&flow.velocity)?,
             apart: like(&flow.velocity)?,
             extrapolation: Extrapolation::new(&grid, &layout)?,
             contact: Contact::default(),
@@ -275,13 +272,14 @@ impl<const D: usize> Liquid<D> {
     }
 
     /// How the last pressure pushes: between cells that were liquid, where objects were. (Where an object has moved on, its cells know of no pressure.)
+    /// It is kept in `flow.before`, which nobody needs until momentum is gathered.
     fn find_push(&mut self) {
         let timer = self.flow.timings.start();
-        let Flow { pressure, obstacles, grid, .. } = &mut self.flow;
+        let Flow { pressure, obstacles, grid, before: push, .. } = &mut self.flow;
         let (open, h) = (obstacles.as_ref().map(|o| o.solids.open()), grid.spacing[0]);
         pressure.fill_halo();
-        level_set::gradient(pressure, &self.phi, open, h, &mut self.push);
-        self.extrapolation.apply(&mut self.push, None, &self.phi, open, 2);
+        level_set::gradient(pressure, &self.phi, open, h, push);
+        self.extrapolation.apply(push, None, &self.phi, open, 2);
         self.flow.timings.stop(Stage::Advect, timer);
     }
 
@@ -325,7 +323,7 @@ impl<const D: usize> Liquid<D> {
             particles.spread(phi, grid.spacing[0] as Real, periodic);
         }
         let cells = (dt / grid.spacing[0]) as Real;
-        let push = (&self.push, (0.5 * dt) as Real);
+        let push = (&flow.before, (0.5 * dt) as Real);
         let time = flow.time();
         let sweep = flow.solids().map(|solids| solids.sweep(&grid, time, time + dt));
         if let Some(sweep) = &sweep {
@@ -354,11 +352,10 @@ impl<const D: usize> Liquid<D> {
         let timer = self.flow.timings.start();
         let periodic = self.periodic();
         let outside = -f64::from(self.surface_level());
-        let Self { flow, particles, scatter, phi, state, tension, appearing, push, middle, by_level_set, band, .. } =
-            self;
+        let Self { flow, particles, scatter, phi, state, tension, density, middle, by_level_set, band, .. } = self;
         let h = flow.grid.spacing[0];
         if tension.is_none() {
-            *tension = Some(Tension::new(&flow.grid, flow.layout())?);
+            *tension = Some(Tension::new(&flow.grid, &flow.velocity)?);
         }
         let Some(tension) = tension else { unreachable!("it has just been made") };
         let liquid = &flow.substances[0].field;
@@ -377,12 +374,12 @@ impl<const D: usize> Liquid<D> {
         flow.set_liquid(FreeSurface { phi, state });
         let Flow { solver, obstacles, velocity, grid, substances, .. } = flow;
         let open = obstacles.as_ref().map(|o| o.solids.open());
-        tension.gradient((phi, open, h), appearing, middle, push, |rhs, p| {
+        tension.gradient((phi, open, h), density, middle, |rhs, p| {
             solver.solve(rhs, p, tension::TOLERANCE);
         });
-        tension.balance(grid, (phi, &substances[0].field), obstacles.as_ref().map(|o| &o.solids), push);
+        let pull = tension.balance(grid, (phi, &substances[0].field), obstacles.as_ref().map(|o| &o.solids));
         let k = dt as Real;
-        for (u, g) in velocity.iter_mut().zip(&*push) {
+        for (u, g) in velocity.iter_mut().zip(pull) {
             u.par_rows(|row, u| u.iter_mut().zip(g.row(row)).for_each(|(u, g)| *u -= k * g));
         }
         flow.timings.stop(Stage::Force, timer);
@@ -478,7 +475,8 @@ impl<const D: usize> Liquid<D> {
         }
     }
 
-    /// The motion that makes particles as far apart as they should be. At the surface cells are not full: there only crowds count.
+    /// The motion that makes particles as far apart as they should be. At the surface cells are not full: there only crowds count. Cells just below it
+    /// are not full either ([`due`]): compared with full ones, small drops were drawn together, and lost a tenth of their volume in a second.
     fn even_out(&mut self, dt: f64) -> Result<(), OutOfMemory> {
         if !self.keeps_volume || self.by_level_set.is_some() {
             self.apart.iter_mut().for_each(|s| s.fill(0.0));
@@ -491,48 +489,38 @@ impl<const D: usize> Liquid<D> {
         self.particles.count(&mut self.scatter, PER_AXIS.pow(D as u32), periodic, &mut self.density)?;
         Liquid::count_deep(&mut self.band, &mut self.density);
         let solids = self.flow.solids();
-        let (phi, density) = (&self.phi, &self.density);
+        let phi = &self.phi;
         let (rate, most) = (CORRECT / dt as Real, MOST / dt as Real);
-        let beside = (1.5 * grid.spacing[0]) as Real;
-        self.appearing.par_rows(|row, out| {
+        let (h, level) = (grid.spacing[0] as Real, self.surface_level());
+        let beside = 1.5 * h;
+        self.density.par_rows(|row, density| {
             let here = phi.row(row);
             if !level_set::any_negative(here) {
-                return out.fill(0.0);
+                return density.fill(0.0);
             }
             let volumes = solids.and_then(|s| s.volumes_near(row));
-            // Whether there is liquid on all sides.
-            out.fill(1.0);
-            for a in 0..D {
-                let (mut pad, mut other) = (Pad::default(), Pad::default());
-                let (low, high) = (phi.down(row, a, &mut pad), phi.up(row, a, &mut other));
-                for x in 0..out.len() {
-                    if low[x] >= 0.0 || high[x] >= 0.0 {
-                        out[x] = 0.0;
-                    }
-                }
-            }
             // Beside an object that liquid leaves there is a gap, and no hole.
-            if let Some((solids, distances)) = solids.and_then(|s| Some((s, s.distances_near(row)?))) {
-                for (x, out) in out.iter_mut().enumerate().filter(|(x, _)| distances[*x] < beside) {
-                    if solids.lets_go_near(row, x) {
-                        *out = 0.0;
-                    }
-                }
-            }
-            for (x, (out, density)) in out.iter_mut().zip(density.row(row)).enumerate() {
-                let deep = *out > 0.0;
-                let excess = density - 1.0;
-                let beyond = excess - excess.clamp(-CALM, CALM);
+            let leaves = solids.and_then(|s| Some((s, s.distances_near(row)?)));
+            let mut pads = [[Pad::default(); 2]; D];
+            let mut pads = pads.iter_mut();
+            let around: [[&[Real]; 2]; D] = std::array::from_fn(|a| {
+                let [low, high] = pads.next().expect("one for each axis");
+                [phi.down(row, a, low), phi.up(row, a, high)]
+            });
+            for (x, density) in density.iter_mut().enumerate() {
+                let excess = *density - 1.0;
+                let deep = around.iter().flatten().all(|phi| phi[x] < 0.0)
+                    && leaves.is_none_or(|(s, distances)| distances[x] >= beside || !s.lets_go_near(row, x));
+                let lacks = if deep { due((level - here[x]) / h) - *density } else { 0.0 };
+                let beyond = (excess - CALM).max(0.0) - (lacks - CALM).max(0.0);
                 let counts = here[x] < 0.0 && volumes.is_none_or(|v| v[x] >= 1.0);
-                *out = if counts && (beyond > 0.0 || deep) { (rate * beyond).clamp(-most, most) } else { 0.0 };
+                *density = if counts { (rate * beyond).clamp(-most, most) } else { 0.0 };
             }
         });
-        let Self { flow, appearing, density, phi, apart, .. } = self;
-        density.fill(0.0);
-        flow.solve_in_liquid(appearing, density, ROUGHLY);
-        density.fill_halo();
+        let Self { flow, density, phi, apart, .. } = self;
+        flow.solve_in_liquid(density, ROUGHLY);
         let open = flow.obstacles.as_ref().map(|o| o.solids.open());
-        level_set::gradient(density, phi, open, grid.spacing[0], apart);
+        level_set::gradient(&flow.potential, phi, open, grid.spacing[0], apart);
         self.extrapolation.apply(apart, None, phi, open, 2);
         self.flow.timings.stop(Stage::Follow, timer);
         Ok(())
@@ -769,6 +757,13 @@ impl<const D: usize> Model<D> for Liquid<D> {
 }
 
 super::simulation!(Liquid as Simulation);
+
+/// How full a cell is whose centre lies `depth` cells below a flat surface, as particles are counted: with weights that fall to zero within a cell.
+#[inline(always)]
+fn due(depth: Real) -> Real {
+    let lacks = 1.0 - depth.clamp(0.0, 1.0);
+    1.0 - 0.5 * lacks * lacks
+}
 
 /// By how many layers of faces velocities go on beyond the surface, for steps of so many cells.
 fn layers(cfl: f64) -> usize {

@@ -13,7 +13,7 @@
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Axis, Grid};
-use crate::layout::{Layout, Row};
+use crate::layout::Row;
 use crate::level_set::{self, LEAST_THETA, SLIVER};
 use crate::rows;
 use crate::solid::Solids;
@@ -52,20 +52,23 @@ pub(super) struct Tension<const D: usize> {
     next: Field<D>,
     /// How much of what is around a cell solids leave.
     around: Field<D>,
-    drops: Drops,
+    /// The gradient of all of it.
+    pull: VectorField<D>,
+    drops: Drops<D>,
 }
 
-/// Connected parts of a liquid in a box.
+/// Connected parts of a liquid.
 #[derive(Default)]
-struct Drops {
-    /// The part that each cell belongs to, x fastest; 0 where there is no liquid.
+struct Drops<const D: usize> {
+    /// The part that each cell belongs to, where fields have its value; 0 where there is no liquid.
     part: Vec<u32>,
     /// The cells of the present one.
-    cells: Vec<u32>,
+    cells: Vec<[isize; D]>,
 }
 
 impl<const D: usize> Tension<D> {
-    pub fn new(grid: &Grid<D>, layout: &Layout<D>) -> Result<Self, OutOfMemory> {
+    pub fn new(grid: &Grid<D>, faces: &VectorField<D>) -> Result<Self, OutOfMemory> {
+        let layout = faces[0].layout();
         let field = || Field::on(layout, At::Center, grid.flat_ends(0.0));
         Ok(Tension {
             pressure: field()?,
@@ -73,6 +76,7 @@ impl<const D: usize> Tension<D> {
             full: field()?,
             next: field()?,
             around: field()?,
+            pull: super::like(faces)?,
             drops: Drops::default(),
         })
     }
@@ -129,18 +133,18 @@ impl<const D: usize> Tension<D> {
         Ok(())
     }
 
-    /// Leaves in `g` the gradient of the pressure that tension makes. `solve(rhs, p)` finds `lap p = rhs` with zero on the surface; `rhs` and `other` may be
+    /// Finds the gradient of the pressure that tension makes. `solve(rhs, p)` finds `lap p = rhs` with zero on the surface; `rhs` and `other` may be
     /// anything. Needs the ghosts of `phi`.
     pub fn gradient(
         &mut self,
         surface: (&Field<D>, Option<&VectorField<D>>, f64),
         rhs: &mut Field<D>,
         other: &mut VectorField<D>,
-        g: &mut VectorField<D>,
         solve: impl FnOnce(&mut Field<D>, &mut Field<D>),
     ) {
         let (phi, open, h) = surface;
-        self.jump(surface, g);
+        jump(&self.pressure, surface, &mut self.pull);
+        let g = &mut self.pull;
         // lap p = -div of what the surface makes of the gradient.
         let (jump, inv_h) = (&*g, (-1.0 / h) as Real);
         rhs.par_rows(|row, rhs| {
@@ -165,68 +169,65 @@ impl<const D: usize> Tension<D> {
         }
     }
 
-    /// Takes from `g` its mean over the liquid of each drop that touches neither sides nor solids; `full` says how full cells are. Does nothing on tiles.
+    /// The gradient, less its mean over the liquid of each drop that touches neither sides nor solids; `full` says how full cells are.
     pub fn balance(
         &mut self,
         grid: &Grid<D>,
         (phi, full): (&Field<D>, &Field<D>),
         solids: Option<&Solids<D>>,
-        g: &mut VectorField<D>,
-    ) {
+    ) -> &VectorField<D> {
+        let g = &mut self.pull;
         let layout = phi.layout().clone();
-        if layout.as_tiles().is_some() {
-            return;
-        }
-        let n = layout.cells();
         let joined = grid.axes.map(|axis| axis == Axis::Periodic);
+        let sides: [[isize; 2]; D] = std::array::from_fn(|a| [layout.begin(a), layout.end(a)]);
+        let mut place = layout.cursor();
         let Drops { part, cells } = &mut self.drops;
         part.clear();
-        part.resize(layout.cell_count(), 0);
-        let index = |cell: u32| -> [isize; D] {
-            let mut rest = cell as usize;
-            n.map(|n| {
-                let i = rest % n;
-                rest /= n;
-                i as isize
-            })
-        };
-        let number = |at: [isize; D]| (0..D).rev().fold(0, |sum, a| sum * n[a] + at[a] as usize);
+        part.resize(layout.storage(), 0);
         // The cell beside, if there is one.
         let beside = |mut at: [isize; D], a: usize, step: isize| {
             at[a] += step;
             if joined[a] {
-                at[a] = at[a].rem_euclid(n[a] as isize);
+                at[a] = at[a].rem_euclid(sides[a][1]);
             }
-            (0..n[a] as isize).contains(&at[a]).then_some(at)
+            (sides[a][0]..sides[a][1]).contains(&at[a]).then_some(at)
         };
         let mut name = 0;
-        for seed in 0..part.len() as u32 {
-            if part[seed as usize] != 0 || phi.get_signed(index(seed)) >= 0.0 {
+        for seed in (0..layout.rows()).flat_map(|r| {
+            let first = layout.row(r).index;
+            (0..layout.cells()[0]).map(move |x| {
+                let mut at = first;
+                at[0] += x as isize;
+                at
+            })
+        }) {
+            let there = place.offset(seed);
+            if part[there] != 0 || phi.data()[there] >= 0.0 {
                 continue;
             }
             name += 1;
-            part[seed as usize] = name;
+            part[there] = name;
             cells.clear();
             cells.push(seed);
             let (mut sum, mut weights, mut touches, mut next) = ([0.0; D], 0.0, false, 0);
-            while let Some(&cell) = cells.get(next) {
+            while let Some(&at) = cells.get(next) {
                 next += 1;
-                let at = index(cell);
-                let weight = f64::from(full.get_signed(at));
+                let here = place.offset(at);
+                let weight = f64::from(full.data()[here]);
                 weights += weight;
-                touches |= solids.is_some_and(|solids| solids.volume().get_signed(at) < 1.0);
+                touches |= solids.is_some_and(|solids| solids.volume().data()[here] < 1.0);
                 for a in 0..D {
                     for step in [-1, 1] {
                         let Some(other) = beside(at, a, step) else {
                             touches = true;
                             continue;
                         };
-                        let face = if step < 0 { at } else { other };
-                        sum[a] += 0.5 * weight * f64::from(g[a].get_signed(face));
-                        let there = number(other);
-                        if part[there] == 0 && phi.get_signed(other) < 0.0 {
+                        let there = place.offset(other);
+                        let face = if step < 0 { here } else { there };
+                        sum[a] += 0.5 * weight * f64::from(g[a].data()[face]);
+                        if part[there] == 0 && phi.data()[there] < 0.0 {
                             part[there] = name;
-                            cells.push(there as u32);
+                            cells.push(other);
                         }
                     }
                 }
@@ -237,42 +238,18 @@ impl<const D: usize> Tension<D> {
             for a in 0..D {
                 let mean = (sum[a] / weights) as Real;
                 let data = g[a].data_mut();
-                for &cell in &*cells {
-                    let at = index(cell);
-                    data[layout.offset(at)] -= mean;
-                    // The upper face belongs to the cell above, if that is of the same drop.
-                    if let Some(above) = beside(at, a, 1).filter(|above| part[number(*above)] != name) {
-                        data[layout.offset(above)] -= mean;
+                for &at in &*cells {
+                    data[place.offset(at)] -= mean;
+                    // The upper face belongs to the cell above, if that is of the same drop. Tiles reach further than drops.
+                    if let Some(above) =
+                        beside(at, a, 1).map(|above| place.offset(above)).filter(|&above| part[above] != name)
+                    {
+                        data[above] -= mean;
                     }
                 }
             }
         }
-    }
-
-    /// What the pressure on the surface adds to the gradient of one that is zero there, on faces between liquid and air.
-    fn jump(&self, (phi, open, h): (&Field<D>, Option<&VectorField<D>>, f64), g: &mut VectorField<D>) {
-        let inv_h = (1.0 / h) as Real;
-        g.iter_mut().for_each(|g| g.fill(0.0));
-        rows::for_each(g.each_mut(), |row, faces| {
-            for (a, face) in faces.into_iter().enumerate() {
-                let (mut pad_phi, mut pad_p) = (Pad::default(), Pad::default());
-                let (phi_low, phi_high) = (phi.down(row, a, &mut pad_phi), phi.row(row));
-                let (p_low, p_high) = (self.pressure.down(row, a, &mut pad_p), self.pressure.row(row));
-                let open = open.map(|open| open[a].row(row));
-                for x in 0..face.len() {
-                    let (low, high) = (phi_low[x] < 0.0, phi_high[x] < 0.0);
-                    if low == high || open.is_some_and(|open| open[x] <= SLIVER) {
-                        continue;
-                    }
-                    // How much of the way from the lower to the upper cell lies below the surface.
-                    let part = phi_low[x] / (phi_low[x] - phi_high[x]);
-                    let p = p_low[x] + part * (p_high[x] - p_low[x]);
-                    let (theta, sign) = if low { (part, 1.0) } else { (1.0 - part, -1.0) };
-                    face[x] = sign * inv_h * p / theta.max(LEAST_THETA);
-                }
-            }
-        });
-        g.iter_mut().for_each(Field::fill_halo);
+        &self.pull
     }
 }
 
@@ -291,6 +268,36 @@ fn blur<const D: usize>(field: &mut Field<D>, next: &mut Field<D>) {
         });
         field.swap_values(next);
     }
+}
+
+/// What the pressure on the surface adds to the gradient of one that is zero there, on faces between liquid and air.
+fn jump<const D: usize>(
+    pressure: &Field<D>,
+    (phi, open, h): (&Field<D>, Option<&VectorField<D>>, f64),
+    g: &mut VectorField<D>,
+) {
+    let inv_h = (1.0 / h) as Real;
+    g.iter_mut().for_each(|g| g.fill(0.0));
+    rows::for_each(g.each_mut(), |row, faces| {
+        for (a, face) in faces.into_iter().enumerate() {
+            let (mut pad_phi, mut pad_p) = (Pad::default(), Pad::default());
+            let (phi_low, phi_high) = (phi.down(row, a, &mut pad_phi), phi.row(row));
+            let (p_low, p_high) = (pressure.down(row, a, &mut pad_p), pressure.row(row));
+            let open = open.map(|open| open[a].row(row));
+            for x in 0..face.len() {
+                let (low, high) = (phi_low[x] < 0.0, phi_high[x] < 0.0);
+                if low == high || open.is_some_and(|open| open[x] <= SLIVER) {
+                    continue;
+                }
+                // How much of the way from the lower to the upper cell lies below the surface.
+                let part = phi_low[x] / (phi_low[x] - phi_high[x]);
+                let p = p_low[x] + part * (p_high[x] - p_low[x]);
+                let (theta, sign) = if low { (part, 1.0) } else { (1.0 - part, -1.0) };
+                face[x] = sign * inv_h * p / theta.max(LEAST_THETA);
+            }
+        }
+    });
+    g.iter_mut().for_each(Field::fill_halo);
 }
 
 /// Calls `f` for the cells of a row that have one beside them on the other side of the surface.

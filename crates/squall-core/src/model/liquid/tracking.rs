@@ -110,10 +110,10 @@ impl<const D: usize> Liquid<D> {
 
     /// `u -= dt/2 grad p`, and everything on the grid goes along with the flow in the middle of the step.
     pub(super) fn advance_on_grid(&mut self, dt: f64) -> Result<(), OutOfMemory> {
-        let Self { flow, push, middle, by_level_set, band, .. } = self;
+        let Self { flow, middle, by_level_set, band, .. } = self;
         let timer = flow.timings.start();
         let half = (0.5 * dt) as Real;
-        for (u, push) in flow.velocity.iter_mut().zip(&*push) {
+        for (u, push) in flow.velocity.iter_mut().zip(&flow.before) {
             u.par_rows(|row, u| u.iter_mut().zip(push.row(row)).for_each(|(u, push)| *u -= half * push));
         }
         let Flow { grid, options, scratch, substances, .. } = &mut *flow;
