@@ -75,6 +75,10 @@ const ALL: &[GalleryScene] = scenes! {
     "stirred_pebbles"
     "billows"
     "campfire"
+    "torch"
+    "fireball"
+    "gas_ring"
+    "burning_letters"
     "fog_tile"
 };
 

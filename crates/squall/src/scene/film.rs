@@ -83,7 +83,7 @@ table! {
         /// Colour of the smoke, or of the liquid, in white light.
         color: Color [] (|r| Color::hex(if r.model == Model::Liquid { 0x4f93bd } else { 0xf1f0ef }); "`#f1f0ef`; of a liquid `#4f93bd`"),
         /// How heat glows.
-        glow: Glow [] (none "not at all"),
+        glow: Glow [] (|r| r.burns.then(Glow::default); "not at all; fire glows"),
         /// How far smoke scatters light forward.
         anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.2 }; "0.2; of a liquid 0"),
         /// The part of the light that smoke scatters back instead.
@@ -119,17 +119,17 @@ table! {
     /// How heat glows.
     pub struct Glow {
         /// What glows.
-        substance: String [] (none "`\"temperature\"`"),
+        substance: String [] (none "`\"temperature\"`; of fire `\"flame\"`"),
         /// Values at the cold and the hot end.
         range: Pair [] (none "from a third of the largest value emitted to all of it"),
         /// Light sent out per metre at the hot end.
-        strength: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(12.0 / r.longest()); "12 / longest side"),
+        strength: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(if r.burns { 40.0 } else { 12.0 } / r.longest()); "12 / longest side; of fire 40 / longest side"),
         /// How strongly it lights smoke, objects and the ground: 1 as much as it sends out, 0 not at all.
-        light: Animated [Within(0.0, 1e6)] (Animated::constant(0.0)),
+        light: Animated [Within(0.0, 1e6)] (|r| Animated::constant(if r.burns { 1.0 } else { 0.0 }); "0; of fire 1"),
         /// `"blackbody"`, the name of a colour map, or a list of colours.
         colors: OneOrMany<Spanned<String>> [] (|_r| OneOrMany::One(Spanned { value: "blackbody".to_owned(), span: Span::DEFAULT }); "`\"blackbody\"`"),
         /// Temperatures of a black body at the cold and the hot end, for its colours.
-        kelvin: Pair ["K"] (Pair([700.0, 2300.0])),
+        kelvin: Pair ["K"] (|r| Pair(if r.burns { [1000.0, 2400.0] } else { [700.0, 2300.0] }); "`[700, 2300]`; of fire `[1000, 2400]`"),
     }
 
     /// Light from all around.

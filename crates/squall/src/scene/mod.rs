@@ -96,6 +96,7 @@ pub(crate) const STAGGERED: &[Model] = &[Model::Smoke, Model::TargetSmoke, Model
 pub(crate) const LIQUID: &[Model] = &[Model::Liquid];
 const NOT_LIQUID: &[Model] = &[Model::StableFluids, Model::Smoke, Model::TargetSmoke];
 const SMOKE: &[Model] = &[Model::Smoke];
+const WITH_PARTICLES: &[Model] = &[Model::Smoke, Model::Liquid];
 const STABLE: &[Model] = &[Model::StableFluids];
 pub(crate) const TARGET: &[Model] = &[Model::TargetSmoke];
 const NOT_TARGET: &[Model] = &[Model::StableFluids, Model::Smoke];
@@ -122,8 +123,12 @@ table! {
         fluid: Fluid [] (Fluid::default()),
         /// What smoke does.
         smoke: Smoke [SMOKE] (Smoke::default()),
+        /// How fuel burns; `{}` uses the defaults. Smoke then also carries `fuel` (1 is fuel alone), `flame` and `exhaust`.
+        fire: Fire [SMOKE] (none "nothing burns"),
+        /// Glowing bits that fire gives off; `{}` uses the defaults.
+        embers: Embers [SMOKE] (none "none"),
         /// What the fluid carries: one table per substance, with a name of your choice.
-        substance: Named<Substance> [] (none "none; smoke has `density` and `temperature`, a liquid `liquid`"),
+        substance: Named<Substance> [] (none "none; smoke has `density` and `temperature`, fire also `fuel`, `flame` and `exhaust`, a liquid `liquid`"),
         /// What smoke is to become.
         target: Vec<Spanned<Target>> [TARGET] (none "none"),
         /// How it is guided there.
@@ -207,13 +212,51 @@ table! {
         /// How fast heat is lost.
         cooling: f64 ["1/s", AtLeast(0.0)] (0.4),
         /// What is lost by radiation at 1000 K above the air; falls with the fourth power.
-        radiation: f64 ["K/s", AtLeast(0.0)] (0.0),
+        radiation: f64 ["K/s", AtLeast(0.0)] (|r| if r.burns { 400.0 } else { 0.0 }; "0; with `[fire]` 400"),
         /// Vorticity confinement: strength of the force that keeps small vortices alive; above 5 is wild.
         confinement: Animated ["1/s", AtLeast(0.0)] (Animated::constant(0.3)),
         /// Velocity of the air around.
         wind: AnimatedVector ["m/s"] (|r| r.still(); "0"),
         /// Cells of clean air kept around the smoke where the grid follows it.
         buffer: u32 [Within(1.0, 64.0)] (3),
+    }
+
+    /// How fuel burns. Gas is a mixture of fuel, exhaust and air; hot fuel burns as fast as it finds air and becomes exhaust, which is hot and sooty.
+    pub struct Fire as FireValues {
+        /// The temperature above that of the air from which on fuel burns.
+        ignition: f64 ["K", Within(0.0, 1e6)] (200.0),
+        /// How fast fuel burns that has air: the part of it per second. Slow fuel burns high above its source.
+        rate: f64 ["1/s", Within(0.0, 1e9)] (12.0),
+        /// Parts of air that a part of fuel needs: the more, the longer and wider the flames. 0: fuel brings its air along, as in explosions.
+        air: f64 [Within(0.0, 100.0)] (6.0),
+        /// How much hotter than its parts exhaust is.
+        heat: f64 ["K", Within(0.0, 1e6)] (1400.0),
+        /// Density of the smoke in exhaust.
+        soot: f64 [Within(0.0, 1e6)] (0.3),
+        /// By how much gas swells as it burns, as a part of the volume of the exhaust.
+        expansion: f64 [Within(0.0, 100.0)] (1.0),
+        /// The time in which flames fade to a third.
+        life: f64 ["s", Within(1e-6, 1e6)] (0.25),
+    }
+
+    /// Glowing bits that fire gives off and the air carries. 3D pictures show them; `output.particles` writes them, with their `heat` from 1 to 0.
+    pub struct Embers as EmbersValues {
+        /// How many come out of a cubic metre (2D: square metre) of flame per second.
+        rate: f64 ["1/(m^3 s)", Within(0.0, 1e9)] (|r| 300.0 * r.per_box(); "300 per box"),
+        /// How long they glow: from half as long to one and a half times.
+        life: f64 ["s", Within(1e-3, 1e6)] (1.2),
+        /// How fast they take the velocity of the air: light ones faster.
+        drag: f64 ["1/s", Within(0.0, 1e6)] (8.0),
+        /// The acceleration that makes them fall.
+        gravity: f64 ["m/s^2", Within(0.0, 1e6)] (2.0),
+        /// How fast they fly off, in all directions.
+        speed: f64 ["m/s", Within(0.0, 1e6)] (|r| 0.2 * r.longest(); "0.2 longest sides per second"),
+        /// Their diameter.
+        size: f64 ["m", Above(0.0), Look] (|r| r.longest() / 500.0; "1/500 of the longest side"),
+        /// How bright they are where they are new.
+        strength: f64 [Within(0.0, 1e6), Look] (12.0),
+        /// How long their trails are.
+        trail: f64 ["s", Within(0.0, 1e3), Look] (|r| 0.5 / r.fps; "half a frame"),
     }
 
     /// What a liquid does. The part of each cell that it fills is the field `liquid`.
@@ -384,7 +427,9 @@ table! {
     /// An emitter. It needs a place and something to do: set, rate, velocity, sink or expansion; for a liquid fill, drain, velocity, set or rate.
     pub struct Source {
         /// Where it is. A source that follows an object may leave it out: then it is the surface of that object.
-        shape: Shape [] (none "**required**"),
+        shape: Shape [] (none "**required**, or a `figure`"),
+        /// What it fills: a picture, a drawing, letters, a mesh or a volume that is made as large as fits, or a formula (where it is above a half).
+        figure: Start [SMOKE] (none "none"),
         /// Width of its soft edge.
         softness: f64 ["m", AtLeast(0.0), STABLE] (|r| r.cell(); "one cell"),
         /// Values that substances are held at inside: `{ density = 1.0 }`.
@@ -551,9 +596,9 @@ table! {
         vdb: Vdb [] (none "true in 3D, except for stable fluids"),
         /// The surface of a liquid: `"ply"` (with velocities, colours and whatever it carries), `"obj"`, `"glb"` for each frame, `"usda"` for all; in 2D `"svg"`.
         mesh: Vec<Spanned<MeshFormat>> [LIQUID] (Vec::new()),
-        /// The particles of a liquid for each frame, with velocities and whatever they carry: `"ply"` (true), of which `squall mesh` makes other meshes,
+        /// The particles of a liquid, or embers, for each frame, with velocities and whatever they carry: `"ply"` (true), of which `squall mesh` makes other meshes,
         /// `"vdb"` (OpenVDB points), `"npy"` (arrays for NumPy).
-        particles: Particles [LIQUID] (Particles::default()),
+        particles: Particles [WITH_PARTICLES] (Particles::default()),
         /// The movie written at the end.
         movie: Movie [Run] (Movie::Gif),
         /// Raw numbers (.npy) for each frame: substances, `"velocity"`, `"pressure"`, `"vorticity"`, `"speed"`.
