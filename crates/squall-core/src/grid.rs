@@ -210,6 +210,12 @@ impl<const D: usize> Grid<D> {
         self.axes.iter().any(|axis| axis.is_unbounded())
     }
 
+    /// Whether fluid can leave it.
+    pub fn has_outlet(&self) -> bool {
+        let out = |side: &Side<D>| matches!(side, Side::Open | Side::Unbounded);
+        self.axes.iter().any(|axis| axis.sides().is_some_and(|sides| sides.iter().any(out)))
+    }
+
     /// How many cells the box has.
     pub fn cell_count(&self) -> usize {
         self.cells.iter().product()

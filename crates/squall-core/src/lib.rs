@@ -75,7 +75,7 @@
 //! | [`poisson`], [`diffuse`], [`mod@project`] | direct solvers, diffusion, the divergence-free part of a field |
 //! | [`force`], [`shape`] | what acts on a fluid, what is inside of what |
 //! | [`solid`] | obstacles: open parts of faces, flow and smoke around them |
-//! | [`texture`] | coordinates that the flow carries, for patterns painted on it |
+//! | [`texture`], [`embers`] | coordinates that the flow carries, for patterns painted on it; glowing bits that it carries |
 //! | [`model`] | whole time steps |
 //! | [`surface`] | the surface of a liquid for files and pictures: fine distances, meshes |
 //! | [`snapshot`], [`replay`] | fields at one moment; flows that are recorded, mixed and put back |
@@ -87,6 +87,7 @@ pub mod advect;
 pub mod cancel;
 pub mod clock;
 pub mod diffuse;
+pub mod embers;
 pub mod field;
 pub mod flow;
 pub mod force;

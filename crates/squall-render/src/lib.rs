@@ -38,5 +38,5 @@ pub use image::Image;
 pub use layers::{Layer, Mixing, draw_layers};
 pub use map::{MapStyle, Range, draw_map};
 pub use plane::{Plane, RenderError};
-pub use texture::{Bitmap, Pattern, Photo, Texture};
+pub use texture::{Bitmap, Pattern, Photo, Swirls, Texture};
 pub use wet::{WetStyle, draw_wet};

@@ -80,6 +80,10 @@ const ALL: &[GalleryScene] = scenes! {
     "stirred_pebbles"
     "billows"
     "campfire"
+    "torch"
+    "fireball"
+    "gas_ring"
+    "burning_letters"
     "fog_tile"
 };
 

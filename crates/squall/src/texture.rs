@@ -1,7 +1,8 @@
 //! From the texture of a scene to pictures and volumes.
 
 use squall_core::{Simulation, Volume};
-use squall_render::texture::fine::{Displacements, refined};
+use squall_render::texture::Swirls;
+use squall_render::texture::fine::{self, Displacements, FURTHEST, refined};
 use squall_render::texture::flat::Coordinates;
 use squall_render::{Pattern, Photo, Plane, RenderError, Texture};
 
@@ -10,12 +11,13 @@ use crate::setup::{self, Axis, Setup, TexturePattern};
 /// Fewest and most pixels along each side of patterns that Squall draws.
 const PHOTO_PIXELS: [usize; 2] = [256, 1024];
 
-/// The texture of a scene of `D` dimensions, if it has one.
+/// What is painted on the fluid of a scene of `D` dimensions, if something is.
 pub fn texture<const D: usize>(setup: &Setup) -> Option<Texture<D>> {
     let t = setup.texture.as_ref()?;
-    let repeat = std::array::from_fn(|a| (setup.grid.axes[a] == Axis::Periodic).then_some(setup.grid.size[a]));
+    let repeat = repeat(setup);
     let none = [[0.0; D]; 3];
     let (pattern, offsets) = match &t.pattern {
+        TexturePattern::Detail { .. } => return None,
         TexturePattern::Noise { scale, octaves, gain, seed } => {
             (Pattern::clouds(repeat, *scale, *octaves, *gain, *seed), Texture::apart(*scale))
         }
@@ -79,23 +81,30 @@ fn weights(sim: &dyn Simulation) -> Option<[f64; 3]> {
 
 /// Makes the volumes of a 3D scene finer and gives them the detail of its texture.
 pub struct Detail {
-    texture: Texture<3>,
+    kind: Kind,
     refine: usize,
-    /// Heat has none: it is seen by its glow, and moves the smoke.
-    plain: Option<String>,
+}
+
+enum Kind {
+    /// The pattern, and the names of what it does not affect: heat and flames move the smoke or glow by themselves.
+    Painted(Texture<3>, Vec<String>),
+    Swirled(Swirls),
 }
 
 impl Detail {
     /// That of a scene; `None` if it has no texture.
     pub fn new(setup: &Setup) -> Option<Self> {
-        if setup.dimensions() != 3 {
-            return None;
-        }
-        Some(Self {
-            texture: texture::<3>(setup)?,
-            refine: setup.texture.as_ref()?.refine as usize,
-            plain: setup.smoke.as_ref().map(|_| setup.substances[setup::TEMPERATURE].name.clone()),
-        })
+        let t = setup.texture.as_ref().filter(|_| setup.dimensions() == 3)?;
+        let plain = (0..setup.substances.len()).filter(|&i| !setup.is_smoke(i));
+        let plain = plain.map(|i| setup.substances[i].name.clone()).collect();
+        let kind = match t.pattern {
+            TexturePattern::Detail { scale, octaves, seed } => {
+                let most = FURTHEST as f64 * setup.grid.spacing()[0];
+                Kind::Swirled(Swirls::new(repeat(setup), scale, octaves, t.strength, most, seed))
+            }
+            _ => Kind::Painted(texture::<3>(setup)?, plain),
+        };
+        Some(Self { kind, refine: t.refine as usize })
     }
 
     /// The coordinates of a simulation as they are now.
@@ -111,7 +120,23 @@ impl Detail {
 
     /// A volume of the substance `name`, finer.
     pub fn apply(&self, name: &str, volume: &Volume, displacements: &Displacements) -> Volume {
-        let textured = self.plain.as_deref() != Some(name);
-        refined(volume, self.refine, textured.then_some((&self.texture, displacements)))
+        let detail = match &self.kind {
+            Kind::Painted(texture, _) => fine::Detail::Painted(texture),
+            Kind::Swirled(swirls) => fine::Detail::Swirled(swirls),
+        };
+        refined(volume, self.refine, self.shows_in(name).then_some((detail, displacements)))
     }
+
+    /// Whether a volume of the substance `name` has it.
+    pub fn shows_in(&self, name: &str) -> bool {
+        match &self.kind {
+            Kind::Painted(_, plain) => !plain.iter().any(|p| p == name),
+            Kind::Swirled(_) => true,
+        }
+    }
+}
+
+/// The lengths after which a scene repeats.
+fn repeat<const D: usize>(setup: &Setup) -> [Option<f64>; D] {
+    std::array::from_fn(|a| (setup.grid.axes[a] == Axis::Periodic).then_some(setup.grid.size[a]))
 }

@@ -70,6 +70,8 @@ impl<const D: usize> Flow<D> {
     pub fn emit(&mut self, time: f64, dt: f64) {
         let timer = self.timings.start();
         if !self.sources.iter().any(|s| s.acts()) {
+            // What burnt in the last step swells no more.
+            self.swelling.iter_mut().for_each(|rate| rate.fill(0.0));
             return;
         }
         self.books.momentum_before(&self.velocity);
@@ -86,6 +88,9 @@ impl<const D: usize> Flow<D> {
             self.velocity.iter_mut().for_each(|u| u.set_end_faces());
         }
         self.swell(time, dt);
+        if self.combustion.is_none() {
+            self.note_swelling();
+        }
         self.clear_obstacles();
         self.books.momentum_after(&self.velocity);
         self.books.emitted(&self.grid, &self.substances, self.obstacles.as_ref());
@@ -116,7 +121,11 @@ impl<const D: usize> Flow<D> {
         if let Some(o) = obstacles {
             o.solids.clear_inside(rate, 0.0);
         }
-        // The flow of what swells is there at once and gone at once: nothing to extrapolate from when it starts or stops.
+    }
+
+    /// The flow of what swells is there at once and gone at once: nothing to extrapolate from when it starts or stops.
+    pub(super) fn note_swelling(&mut self) {
+        let Some(rate) = &self.swelling else { return };
         let total = ops::sum(rate);
         if (total - self.swelled).abs() > JUMP * total.abs().max(self.swelled.abs()) {
             self.before_by = 0.0;
@@ -141,6 +150,10 @@ impl<const D: usize> Flow<D> {
             }
             any |= !s.losses.is_empty();
             s.losses.iter().for_each(|loss| loss.apply(&mut s.field, s.ambient, dt));
+        }
+        if let Some(fire) = &self.combustion {
+            any = true;
+            fire.age(&mut self.substances, dt);
         }
         if any {
             self.books.enter(&self.grid, &self.substances, self.obstacles.as_ref(), |account| &mut account.dissipated);

@@ -113,6 +113,27 @@ impl Books {
         self.look_for_lost("sources");
     }
 
+    /// Enters what a reaction did: what it made is emitted and allowed, what it used up is dissipated.
+    pub fn reacted<const D: usize>(
+        &mut self,
+        grid: &Grid<D>,
+        substances: &[Substance<D>],
+        obstacles: Option<&Obstacles<D>>,
+    ) {
+        let weighing = self.weighing(obstacles);
+        for (i, s) in substances.iter().enumerate() {
+            let survey = Survey::of(&s.field, s.ambient, weighing);
+            let now = survey.amount * grid.cell_volume();
+            if let (Some(account), Some(before)) = (self.ledger.substances.get_mut(i), self.amounts.get_mut(i)) {
+                let entry = if now > *before { &mut account.emitted } else { &mut account.dissipated };
+                *entry += now - *before;
+                *before = now;
+                extend(&mut self.allowed[i], survey.range);
+            }
+        }
+        self.look_for_lost("burning");
+    }
+
     /// Before substances move: what will come in through the sides. Solids hold what is beside them now.
     pub fn before_advection<const D: usize>(
         &mut self,

@@ -255,7 +255,7 @@ impl<const D: usize> Flow<D> {
         }
         self.scratch.reset_on(&layout)?;
         if let Some(swelling) = &mut self.swelling {
-            swelling.reset_on(&layout)?;
+            swelling.move_to(&layout, 0.0)?;
         }
         let mut time = self.clock.time;
         if let Some(obstacles) = &mut self.obstacles {

@@ -43,6 +43,7 @@
 //! |---|---|
 //! | `advection` | `trace`, `trace_ahead`, `advect`, `balance`, `advect_texture` |
 //! | `act` | `push`, `emit`, `lose`, `diffuse` |
+//! | `burn` | `burn`: fuel becomes heat, soot, flame and volume |
 //! | `pressure` | `project`, `apply_pressure`, `accumulate_pressure`, `replace_pressure` |
 //! | `obstacles` | `set_obstacles`, `move_obstacles` |
 //! | `follow` | tiles that follow the fluid |
@@ -54,6 +55,7 @@
 mod act;
 mod advection;
 mod books;
+mod burn;
 mod far;
 mod follow;
 mod obstacles;
@@ -82,6 +84,7 @@ pub use act::{add_change, center};
 pub use advection::Moved;
 pub(crate) use advection::fastest;
 use books::Books;
+pub use burn::Combustion;
 use follow::Following;
 use obstacles::Obstacles;
 use pressure::{Pressure, With};
@@ -138,6 +141,8 @@ pub struct Flow<const D: usize> {
     pub forces: Vec<Box<dyn Force<D>>>,
     /// What gives off substances.
     pub sources: Vec<Box<dyn Source<D>>>,
+    /// How fuel burns, if some does.
+    pub combustion: Option<Combustion>,
     /// Coordinates of what is painted on the fluid, if anything is.
     pub texture: Option<TextureCoordinates<D>>,
     /// Steps end when it asks for that.
@@ -203,6 +208,7 @@ impl<const D: usize> Flow<D> {
             substances: Vec::new(),
             forces: Vec::new(),
             sources: Vec::new(),
+            combustion: None,
             texture: None,
             clock: Clock::default(),
             step: 0.0,

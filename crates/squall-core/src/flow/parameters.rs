@@ -56,6 +56,7 @@ impl<const D: usize> Flow<D> {
             }
         }
         self.forces.iter_mut().for_each(|force| force.visit_parameters(visit));
+        self.visit_fire(visit);
         if self.is_unbounded() && !self.has_surface {
             self.visit_surroundings(visit);
         }

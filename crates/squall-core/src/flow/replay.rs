@@ -54,6 +54,7 @@ impl<const D: usize> Flow<D> {
     pub(crate) fn emit_at(&mut self, times: &[(f64, f64)], dt: f64) -> Result<(), OutOfMemory> {
         if let &[(time, _)] = times {
             self.emit(time, dt);
+            self.burn(dt);
             self.lose(dt);
             return Ok(());
         }
@@ -65,6 +66,7 @@ impl<const D: usize> Flow<D> {
                 s.field.copy_all(before);
             }
             self.emit(time, dt);
+            self.burn(dt);
             self.lose(dt);
             let weight = weight as Real;
             for (mixed, s) in mixed.iter_mut().zip(&self.substances) {

@@ -85,11 +85,17 @@ impl<const D: usize> Flow<D> {
             self.scratch_for = scheme;
         }
         self.forces.iter_mut().try_for_each(|f| f.prepare(&self.grid, &self.layout))?;
-        if self.swelling.is_none() && self.sources.iter().any(|s| s.swells()) {
-            self.swelling = Some(Field::on(&self.layout, At::Center, self.grid.pressure_ends())?);
-        }
+        self.allow_swelling()?;
         if let (Some(air), true) = (Air::of(&mut self.following), self.obstacles.is_some()) {
             air.far.allow_solids(&self.layout)?;
+        }
+        Ok(())
+    }
+
+    /// Makes room for how much fluid appears, if some ever does.
+    fn allow_swelling(&mut self) -> Result<(), OutOfMemory> {
+        if self.swelling.is_none() && (self.combustion.is_some() || self.sources.iter().any(|s| s.swells())) {
+            self.swelling = Some(Field::on(&self.layout, At::Center, self.grid.pressure_ends())?);
         }
         Ok(())
     }
@@ -328,6 +334,11 @@ impl<const D: usize> Flow<D> {
             }
             air.far.induced().into_iter().for_each(|f| show(visitor, "induced_charges", f));
         }
+        // What swelled in the last step is told apart from what advection gains in the next.
+        if let Err(error) = self.allow_swelling() {
+            self.not_restored = Some(error.into());
+        }
+        self.swelling.iter_mut().for_each(|f| show(visitor, "swelling", f));
         for s in &mut self.substances {
             show(visitor, &s.name, &mut s.field);
         }

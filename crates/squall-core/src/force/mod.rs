@@ -16,6 +16,7 @@ pub use emitter::Emitter;
 pub use flicker::Flicker;
 pub use loss::Loss;
 pub use noise::NoiseField;
+pub(crate) use noise::mix;
 pub use stir::{Stir, Stroke};
 
 use crate::Real;

@@ -10,7 +10,8 @@ mod pattern;
 
 use wide::f32x4;
 
-use self::pattern::{Basis, Kind, Pattern, TAPS, basis, longest_period, mix};
+pub(crate) use self::pattern::mix;
+use self::pattern::{Basis, Kind, Pattern, TAPS, basis, longest_period};
 use crate::Real;
 use crate::grid::{Axis, Grid};
 use crate::layout::Row;

@@ -7,28 +7,32 @@
 //! step takes part in advection (second order in time), and the limit on the step knows how fast the flow may become.
 
 use super::{Model, Splitting, in_parts};
+use crate::embers::Embers;
 use crate::field::OutOfMemory;
 use crate::flow::{Flow, Moved};
 use crate::grid::Grid;
+use crate::parameter::ParameterList;
 use crate::project::Projected;
 use crate::replay::Replay;
 use crate::report::StepReport;
-use crate::sim::StepError;
+use crate::sim::{Particles, StateVisitor, StepError};
 use crate::snapshot::Snapshot;
 
 pub use crate::flow::Options;
 
 /// Smoke: air, and what it carries.
 pub struct Smoke<const D: usize> {
-    /// The air; smoke has nothing else.
+    /// The air, and what it carries.
     pub flow: Flow<D>,
+    /// Bits of what burns, if some fly.
+    pub embers: Option<Embers<D>>,
 }
 
 impl<const D: usize> Smoke<D> {
     /// Clean air, moving with the wind if there are no bounds. Cells must be cubes.
     pub fn new(grid: Grid<D>, options: Options<D>) -> Result<Self, OutOfMemory> {
         assert!(grid.spacing.iter().all(|h| (h / grid.spacing[0] - 1.0).abs() < 1e-6), "cells are cubes");
-        Ok(Smoke { flow: Flow::new(grid, options)? })
+        Ok(Smoke { flow: Flow::new(grid, options)?, embers: None })
     }
 
     /// One time step.
@@ -48,6 +52,9 @@ impl<const D: usize> Smoke<D> {
             Splitting::Plain | Splitting::Paper => self.plain(dt)?,
         };
         self.flow.advect_texture(dt);
+        if let Some(embers) = &mut self.embers {
+            embers.step(&mut self.flow, dt);
+        }
         Ok(StepReport { cfl, splitting: splitting.name(), ..self.flow.finish(dt, projected)? })
     }
 
@@ -62,6 +69,7 @@ impl<const D: usize> Smoke<D> {
         flow.move_obstacles(t + dt);
         flow.balance();
         flow.emit(t, dt);
+        flow.burn(dt);
         flow.lose(dt);
         flow.apply_pressure(half);
         flow.push(t + half, half);
@@ -89,6 +97,7 @@ impl<const D: usize> Smoke<D> {
         flow.move_obstacles(t + dt);
         flow.balance();
         flow.emit(t, dt);
+        flow.burn(dt);
         flow.lose(dt);
         flow.push(t + half, half);
         flow.diffuse(dt)?;
@@ -106,6 +115,7 @@ impl<const D: usize> Smoke<D> {
         flow.move_obstacles(t + dt);
         flow.balance();
         flow.emit(t, dt);
+        flow.burn(dt);
         flow.lose(dt);
         flow.push(t, dt);
         flow.diffuse(dt)?;
@@ -126,6 +136,20 @@ impl<const D: usize> Model<D> for Smoke<D> {
 
     fn step(&mut self, dt: f64) -> Result<StepReport, StepError> {
         Smoke::step(self, dt)
+    }
+
+    fn visit_own_state(&mut self, visitor: &mut dyn StateVisitor) {
+        self.embers.iter_mut().for_each(|embers| embers.visit_state(visitor));
+    }
+
+    fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
+        self.flow.visit_schemes(visit);
+        self.flow.visit_parameters(visit);
+        self.embers.iter_mut().for_each(|embers| embers.visit_parameters(visit));
+    }
+
+    fn particles(&self) -> Option<Particles> {
+        self.embers.as_ref().map(Embers::particles)
     }
 }
 

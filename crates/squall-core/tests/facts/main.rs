@@ -8,6 +8,7 @@ mod cancel;
 mod confinement;
 mod conservation;
 mod faults;
+mod fire;
 mod flows;
 mod free_space;
 mod karman;

@@ -39,6 +39,7 @@
 //! | `environment` | what is all around |
 //! | `surface`, `shading` | objects by their distance, the ground, shadows on them |
 //! | `fire` | light that fire throws on smoke and objects |
+//! | `sparks` | bright points with trails, on a finished picture |
 //! | `frame`, `bloom` | linear light with depth, its way to a screen, light that spreads in the lens |
 //!
 //! Differences from a full solution of light transport: light is scattered once, with shadows softened as several
@@ -90,6 +91,7 @@ mod ramp;
 mod shading;
 mod shadow;
 mod slope;
+mod sparks;
 mod stage;
 mod style;
 mod surface;
@@ -104,6 +106,7 @@ pub use liquid::{Cloudy, Ink, Liquid};
 pub use orbit::{Orbit, OrbitKey};
 pub use passes::{Motion, Passes, Wanted, passes};
 pub use ramp::blackbody;
+pub use sparks::{Spark, SparkStyle, draw_sparks};
 pub use stage::{Scene, Stage, Substance, render};
 pub use style::{Ambient, Finish, Glow, Ground, Light, MAX_LIGHTS, Quality, Ramp, Scatter, Source, Style, Tiles};
 pub use surface::{FnSurface, ShapeSurface, Sphere, Surface};

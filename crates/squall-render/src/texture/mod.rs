@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `noise`, `bitmap`, `photo` | clouds, pictures that repeat, patterns drawn by code |
 //! | [`flat`] | patterns on a 2D fluid, pixel by pixel |
-//! | [`fine`] | patterns in a volume, at several times the resolution of the simulation |
+//! | `swirls` | displacements by curl noise: detail that a grid is too coarse for |
+//! | [`fine`] | patterns and swirls in a volume, at several times the resolution of the simulation |
 //!
 //! Places are in metres from the lower corner of the box.
 
@@ -14,9 +15,11 @@ pub mod fine;
 pub mod flat;
 mod noise;
 mod photo;
+mod swirls;
 
 pub use bitmap::Bitmap;
 pub use photo::Photo;
+pub use swirls::Swirls;
 
 use crate::color::Rgb;
 use noise::Fractal;

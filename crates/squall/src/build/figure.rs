@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use squall_core::model::target::{ShapeTarget, TargetSource};
-use squall_core::{Field, Grid};
+use squall_core::{At, Field, Grid, Shape};
 
 use super::effects::{Noises, Shared, fill_at};
 use super::{BuildError, shape};
@@ -34,6 +34,56 @@ pub fn source<const D: usize>(
             Box::new(FormulaTarget { formula: formula.clone(), noises, moves: figure.moves() })
         }
     })
+}
+
+/// A figure as a shape: where its density is more than a half.
+pub fn shape<const D: usize>(setup: &Setup, grid: &Grid<D>, figure: &Figure) -> Result<Box<dyn Shape<D>>, BuildError> {
+    let mut density = Field::new(grid.cells, At::Center, grid.flat_ends(0.0))?;
+    source(setup, grid, figure)?.density(grid, 0.0, &mut density);
+    density.fill_halo();
+    Ok(Box::new(Drawn { grid: *grid, density }))
+}
+
+/// Where a density on the cells of a grid is more than a half.
+struct Drawn<const D: usize> {
+    grid: Grid<D>,
+    density: Field<D>,
+}
+
+impl<const D: usize> Shape<D> for Drawn<D> {
+    /// No distance, but of the right sign.
+    fn distance(&self, x: [f64; D], _: f64) -> f64 {
+        let cells: [f64; D] = std::array::from_fn(|a| {
+            let cell = (x[a] - self.grid.origin[a]) / self.grid.spacing[a] - 0.5;
+            // Further out there is nothing.
+            cell.clamp(-1.0, self.grid.cells[a] as f64)
+        });
+        let first = cells.map(|x| x.floor() as isize);
+        let corner = |k: usize| {
+            let (mut index, mut weight) = (first, 1.0);
+            for a in 0..D {
+                let (upper, way) = (k >> a & 1 == 1, cells[a] - first[a] as f64);
+                index[a] += isize::from(upper);
+                weight *= if upper { way } else { 1.0 - way };
+            }
+            let inside = (0..D).all(|a| (0..self.grid.cells[a] as isize).contains(&index[a]));
+            if inside { weight * f64::from(self.density.get_signed(index)) } else { 0.0 }
+        };
+        (0.5 - (0..1 << D).map(corner).sum::<f64>()) * self.grid.spacing[0]
+    }
+
+    fn velocity(&self, _: [f64; D], _: f64) -> [f64; D] {
+        [0.0; D]
+    }
+
+    fn moves(&self) -> bool {
+        false
+    }
+
+    fn bounds(&self, _: f64) -> Option<([f64; D], [f64; D])> {
+        let size = self.grid.size();
+        Some((self.grid.origin, std::array::from_fn(|a| self.grid.origin[a] + size[a])))
+    }
 }
 
 /// One value for each cell.

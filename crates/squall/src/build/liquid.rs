@@ -158,55 +158,8 @@ fn blob_shape<const D: usize>(
 ) -> Result<Box<dyn Shape<D>>, BuildError> {
     match (&blob.shape, &blob.figure) {
         (Some(shape), _) => shape::still::<D>(shape, grid.min_spacing()),
-        (None, Some(drawn)) => {
-            let mut density = Field::new(grid.cells, At::Center, grid.flat_ends(0.0))?;
-            figure::source(setup, grid, drawn)?.density(grid, 0.0, &mut density);
-            density.fill_halo();
-            Ok(Box::new(Drawn { grid: *grid, density }))
-        }
+        (None, Some(drawn)) => figure::shape(setup, grid, drawn),
         (None, None) => unreachable!("a blob has a shape or a figure"),
-    }
-}
-
-/// Where a density on the cells of a grid is more than a half.
-struct Drawn<const D: usize> {
-    grid: Grid<D>,
-    density: Field<D>,
-}
-
-impl<const D: usize> Shape<D> for Drawn<D> {
-    /// No distance, but of the right sign.
-    fn distance(&self, x: [f64; D], _: f64) -> f64 {
-        let cells: [f64; D] = std::array::from_fn(|a| {
-            let cell = (x[a] - self.grid.origin[a]) / self.grid.spacing[a] - 0.5;
-            // Further out there is nothing.
-            cell.clamp(-1.0, self.grid.cells[a] as f64)
-        });
-        let first = cells.map(|x| x.floor() as isize);
-        let corner = |k: usize| {
-            let (mut index, mut weight) = (first, 1.0);
-            for a in 0..D {
-                let (upper, way) = (k >> a & 1 == 1, cells[a] - first[a] as f64);
-                index[a] += isize::from(upper);
-                weight *= if upper { way } else { 1.0 - way };
-            }
-            let inside = (0..D).all(|a| (0..self.grid.cells[a] as isize).contains(&index[a]));
-            if inside { weight * f64::from(self.density.get_signed(index)) } else { 0.0 }
-        };
-        (0.5 - (0..1 << D).map(corner).sum::<f64>()) * self.grid.spacing[0]
-    }
-
-    fn velocity(&self, _: [f64; D], _: f64) -> [f64; D] {
-        [0.0; D]
-    }
-
-    fn moves(&self) -> bool {
-        false
-    }
-
-    fn bounds(&self, _: f64) -> Option<([f64; D], [f64; D])> {
-        let size = self.grid.size();
-        Some((self.grid.origin, std::array::from_fn(|a| self.grid.origin[a] + size[a])))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Smoke from a setup.
 
-use squall_core::flow::Flow;
+use squall_core::embers::Embers;
+use squall_core::flow::{Combustion, Flow};
 use squall_core::force::{Brush, Buoyancy, Confinement, During, Emitter, Force, Loss, Source};
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::poisson::{Problem, plan};
@@ -10,10 +11,10 @@ use squall_core::{At, Grid, Layout};
 use super::effects::{ExpressionSource, Noises, Shared, fill_row};
 use super::{BASE_BYTES, BuildError, Estimate};
 use super::{
-    animate, bursts, flicker, force, grid, paint, picture_bytes, real_vector, shape, substance_ends, supply, texture,
-    texture_fields,
+    animate, bursts, figure, flicker, force, grid, paint, picture_bytes, real_vector, seed, shape, substance_ends,
+    supply, texture, texture_fields,
 };
-use crate::setup::{self, DENSITY, Formula, Setup, TEMPERATURE};
+use crate::setup::{self, DENSITY, EXHAUST, FLAME, FUEL, Formula, Setup, TEMPERATURE};
 
 fn options<const D: usize>(setup: &Setup, smoke: &setup::Smoke) -> Options<D> {
     Options {
@@ -38,6 +39,12 @@ pub fn smoke<const D: usize>(setup: &Setup, brush: &Brush) -> Result<Smoke<D>, B
         substance.dissipation = s.dissipation;
         substance.losses = losses(smoke, i);
         substance.field.relabel(At::Center, substance_ends::<D>(setup, s));
+    }
+    sim.flow.combustion = setup.fire.as_ref().map(combustion);
+    if let Some(e) = &setup.embers {
+        let mut embers = Embers::new(FLAME, e.rate, e.life);
+        (embers.drag, embers.gravity, embers.speed, embers.seed) = (e.drag, e.gravity, e.speed, seed(setup, 3, 0));
+        sim.embers = Some(embers);
     }
     for (substance, curve, sign) in [(TEMPERATURE, &smoke.rise, 1.0), (DENSITY, &smoke.fall, -1.0)] {
         if !curve.is(0.0) {
@@ -71,6 +78,23 @@ pub fn smoke<const D: usize>(setup: &Setup, brush: &Brush) -> Result<Smoke<D>, B
     sim.flow.texture = texture(setup, &grid, sim.flow.layout())?;
     put_initial(setup, &grid, &mut sim.flow, &noises)?;
     Ok(sim)
+}
+
+fn combustion(fire: &setup::Fire) -> Combustion {
+    Combustion {
+        fuel: FUEL,
+        flame: FLAME,
+        exhaust: EXHAUST,
+        temperature: TEMPERATURE,
+        soot: DENSITY,
+        ignition: fire.ignition,
+        rate: fire.rate,
+        air: fire.air,
+        heat: fire.heat,
+        yields: fire.soot,
+        expansion: fire.expansion,
+        life: fire.life,
+    }
 }
 
 /// The solids of the scene.
@@ -114,7 +138,10 @@ pub fn source<const D: usize>(
     i: usize,
     s: &setup::Source,
 ) -> Result<Box<dyn Source<D>>, BuildError> {
-    let mut shape = shape::moving::<D>(&s.shape, &s.motion, grid.min_spacing())?;
+    let mut shape = match &s.figure {
+        Some(figure) => shape::moved(figure::shape(setup, grid, figure)?, &s.motion),
+        None => shape::moving::<D>(&s.shape, &s.motion, grid.min_spacing())?,
+    };
     if let Some(object) = s.follow {
         shape = shape::moved(shape, &setup.objects[object].motion);
     }

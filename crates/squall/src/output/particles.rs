@@ -1,14 +1,14 @@
-//! The particles of a liquid for other programs.
+//! The particles of a liquid, and embers, for other programs.
 
 use std::path::Path;
 
+use squall_core::sim::Particles;
 use squall_io::{IoError, UpAxis, VdbPoints, write_particles_npy, write_particles_ply, write_vdb_points};
 
 use super::volumes::metadata;
 use super::{Expected, FrameOutput, Job, Shot, numbered, numbered_path};
 use crate::run::RunError;
 use crate::setup::{ParticleFormat, Setup, Up};
-use crate::surface::Surface;
 
 /// The series of the particles: `particles_0001.ply`.
 pub const PARTICLES: &str = "particles";
@@ -31,7 +31,8 @@ pub(super) struct ParticleFiles {
 impl ParticleFiles {
     /// `None` if the scene wants none.
     pub fn new(setup: &Setup) -> Option<Self> {
-        let carried = setup.substances.iter().skip(1).map(|s| s.name.as_str());
+        let in_liquid = setup.substances.iter().skip(1).filter(|_| setup.liquid.is_some()).map(|s| s.name.as_str());
+        let carried = in_liquid.chain(setup.embers.is_some().then_some("heat"));
         let cell = setup.grid.spacing()[0];
         let axis = |a: usize| setup.grid.origin.get(a).copied().unwrap_or(0.0);
         Some(Self {
@@ -39,15 +40,14 @@ impl ParticleFiles {
             arrays: ["positions", "velocities"].into_iter().chain(carried).map(array_series).collect(),
             origin: [axis(0), axis(1), axis(2)],
             cell,
-            radius: radius(setup.grid.cells.len(), cell),
+            radius: setup.embers.as_ref().map_or_else(|| radius(setup.grid.cells.len(), cell), |e| 0.5 * e.size),
             up: setup.surface.up,
             fps: setup.time.fps,
         })
         .filter(|files| !files.formats.is_empty())
     }
 
-    fn write(&self, folder: &Path, frame: u64, time: f64, surface: &Surface) -> Result<(), IoError> {
-        let particles = &surface.particles;
+    fn write(&self, folder: &Path, frame: u64, time: f64, particles: &Particles) -> Result<(), IoError> {
         self.formats.iter().try_for_each(|format| match format {
             ParticleFormat::Ply => {
                 let notes = [("cell", &*self.cell.to_string())];
@@ -108,9 +108,12 @@ impl FrameOutput for ParticleFiles {
     }
 
     fn capture(&mut self, shot: &Shot<'_>) -> Result<Job, RunError> {
-        let Some(surface) = shot.surface.clone() else { return Ok(Box::new(|_| Ok(()))) };
         let (files, number, time) = (self.clone(), shot.number, shot.time);
-        Ok(Box::new(move |folder: &Path| files.write(folder, number, time, &surface)))
+        if let Some(surface) = shot.surface.clone() {
+            return Ok(Box::new(move |folder: &Path| files.write(folder, number, time, &surface.particles)));
+        }
+        let Some(particles) = shot.sim.and_then(|sim| sim.particles()) else { return Ok(Box::new(|_| Ok(()))) };
+        Ok(Box::new(move |folder: &Path| files.write(folder, number, time, &particles)))
     }
 }
 

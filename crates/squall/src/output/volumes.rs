@@ -12,7 +12,7 @@ use squall_io::{IoError, VdbClass, VdbGrid, VdbOptions, VdbPrecision, VdbValues,
 
 use super::{Expected, FrameOutput, Job, SURFACES, Shot, numbered, numbered_path, usd};
 use crate::run::RunError;
-use crate::setup::{Setup, TEMPERATURE, Up, Vdb};
+use crate::setup::{Setup, Up, Vdb};
 use crate::surface::Surface;
 use crate::texture::Detail;
 
@@ -39,8 +39,7 @@ impl Volumes {
     /// `None` if the scene wants none.
     pub fn new(setup: &Setup) -> Option<Self> {
         let vdb = setup.output.vdb.clone()?;
-        let is_smoke = |i: usize| setup.smoke.is_none() || i != TEMPERATURE;
-        let substance = |i: usize| (setup.substances[i].name.clone(), setup.largest_emitted(i), is_smoke(i));
+        let substance = |i: usize| (setup.substances[i].name.clone(), setup.largest_emitted(i), setup.is_smoke(i));
         Some(Self {
             detail: if vdb.detail { Detail::new(setup) } else { None },
             substances: (0..setup.substances.len()).map(substance).collect(),
@@ -61,8 +60,8 @@ impl Volumes {
             SURFACES => surface.and_then(Surface::volume).cloned().map(VdbValues::Scalar),
             "velocity" => Some(VdbValues::Vector([component(name, 0)?, component(name, 1)?, component(name, 2)?])),
             _ => component(name, 0).map(|volume| match (&self.detail, &displacements) {
-                // Textures do not affect temperature: it is as coarse as it was.
-                (Some(detail), Some(d)) if self.substances.iter().any(|(n, _, smoke)| n == name && *smoke) => {
+                // Patterns do not affect temperature: it is as coarse as it was.
+                (Some(detail), Some(d)) if self.substances.iter().any(|(n, ..)| n == name) && detail.shows_in(name) => {
                     VdbValues::Scalar(detail.apply(name, &volume, d))
                 }
                 _ => VdbValues::Scalar(volume),

@@ -4,8 +4,8 @@ use squall_core::{CancelToken, Shape, Simulation, Volume};
 use squall_render::color::{Background, from_srgb8};
 use squall_render::film::{
     Ambient, Camera, Cloudy, Environment, Finish, Frame, Glow, Ground, Ink, Light, Liquid, Orbit, OrbitKey, Passes,
-    Projection, Quality, Ramp, Scatter, Scene, ShapeSurface, Source, Stage, Style, Substance, Surface as FilmSurface,
-    Tiles, Wanted, passes,
+    Projection, Quality, Ramp, Scatter, Scene, ShapeSurface, Source, Spark, SparkStyle, Stage, Style, Substance,
+    Surface as FilmSurface, Tiles, Wanted, draw_sparks, passes,
 };
 use squall_render::{ColorMap, RenderError, Rgb};
 
@@ -28,6 +28,8 @@ pub struct Volumes {
     pub liquid: Option<Arc<Surface>>,
     /// What is dissolved in it: one for each name of [`FilmPainter::inks`].
     pub inks: Vec<Volume>,
+    /// Embers.
+    pub sparks: Vec<Spark>,
     /// For the pass of motion.
     pub velocity: Option<[Volume; 3]>,
     /// For the pass of temperature.
@@ -79,10 +81,7 @@ impl FilmPainter {
             Show::Pressure => vec![("pressure".to_owned(), one)],
             Show::Water => Vec::new(),
             // Heat is not seen but by its glow.
-            _ => (0..setup.substances.len())
-                .filter(|&i| setup.smoke.is_none() || i != setup::TEMPERATURE)
-                .map(color)
-                .collect(),
+            _ => (0..setup.substances.len()).filter(|&i| setup.is_smoke(i)).map(color).collect(),
         };
         // Finer than the simulation sees them: pictures show edges.
         let resolution = 0.5 * setup.grid.spacing()[0];
@@ -144,15 +143,22 @@ impl FilmPainter {
         };
         let (substances, heat) = (self.substances().map(volume).collect(), self.heat().map(volume));
         let inks = self.inks().map(|name| volume_of(sim, name)).collect();
-        Volumes { substances, heat, inks, objects_at: Some(sim.time()), ..Volumes::default() }
+        let sparks = if self.setup.embers.is_some() { sparks(sim) } else { Vec::new() };
+        Volumes { substances, heat, inks, sparks, objects_at: Some(sim.time()), ..Volumes::default() }
     }
 
     /// Takes the picture of a frame at a time, in seconds.
     pub fn shoot(&mut self, volumes: &Volumes, time: f64, frame: u64) -> Result<Frame, RenderError> {
         let (camera, size) = (self.camera.at(time)?, self.size);
-        self.with_scene(volumes, time, |scene, style, quality| {
+        let mut shot = self.with_scene(volumes, time, |scene, style, quality| {
             Stage::new(scene, style, quality)?.shoot(&camera, size, frame)
-        })
+        })?;
+        if let Some(embers) = &self.setup.embers {
+            let (size, trail, strength) = (embers.size, embers.trail, embers.strength as f32);
+            let style = SparkStyle { size, trail, strength, ..SparkStyle::default() };
+            draw_sparks(&mut shot, &camera, &volumes.sparks, &style)?;
+        }
+        Ok(shot)
     }
 
     /// More than colour from the same rays.
@@ -234,6 +240,19 @@ impl FilmPainter {
         };
         see(&scene, &style, self.quality)
     }
+}
+
+/// Embers as a camera sees them.
+fn sparks(sim: &dyn Simulation) -> Vec<Spark> {
+    let Some(embers) = sim.particles() else { return Vec::new() };
+    let Some((_, heat)) = embers.attributes.iter().find(|(name, _)| name == "heat") else { return Vec::new() };
+    let vector = |of: &[Vec<f32>], i: usize| std::array::from_fn(|a| of.get(a).map_or(0.0, |axis| f64::from(axis[i])));
+    let spark = |(i, &heat): (usize, &f32)| Spark {
+        place: vector(&embers.positions, i),
+        velocity: vector(&embers.velocities, i),
+        heat,
+    };
+    heat.iter().enumerate().map(spark).collect()
 }
 
 /// A field as a camera sees it; a setup names only fields that exist.

@@ -83,7 +83,7 @@ table! {
         /// Colour of the smoke, or of the liquid, in white light.
         color: Color [] (|r| Color::hex(if r.model == Model::Liquid { 0x4f93bd } else { 0xf1f0ef }); "`#f1f0ef`; of a liquid `#4f93bd`"),
         /// Emission of light by hot smoke.
-        glow: Glow [] (none "none"),
+        glow: Glow [] (|r| r.burns.then(Glow::default); "none; with `[fire]` the defaults"),
         /// Anisotropy of scattering: positive values scatter forward.
         anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.2 }; "0.2; of a liquid 0"),
         /// Fraction of the light that is scattered backward instead.
@@ -123,17 +123,17 @@ table! {
     /// Emission of light by hot smoke.
     pub struct Glow {
         /// The substance that emits.
-        substance: String [] (none "`\"temperature\"`"),
+        substance: String [] (none "`\"temperature\"`; with `[fire]` `\"flame\"`"),
         /// Values at the cold and the hot end of the colours.
         range: Pair [] (none "from a third of the largest value emitted to all of it"),
         /// Emission per metre at the hot end. A liquid with a `body` emits as a layer of a twelfth of the longest side.
-        strength: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(12.0 / r.longest()); "12 / longest side"),
+        strength: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(if r.burns { 40.0 } else { 12.0 } / r.longest()); "12 / longest side; with `[fire]` 40 / longest side"),
         /// How strongly it lights smoke, objects and the ground: 1 is physical, 0 off.
-        light: Animated [Within(0.0, 1e6)] (Animated::constant(0.0)),
+        light: Animated [Within(0.0, 1e6)] (|r| Animated::constant(if r.burns { 1.0 } else { 0.0 }); "0; with `[fire]` 1"),
         /// `"blackbody"`, the name of a colour map, or a list of colours.
         colors: OneOrMany<Spanned<String>> [] (|_r| OneOrMany::One(Spanned { value: "blackbody".to_owned(), span: Span::DEFAULT }); "`\"blackbody\"`"),
         /// Black-body temperatures at the cold and the hot end.
-        kelvin: Pair ["K"] (Pair([700.0, 2300.0])),
+        kelvin: Pair ["K"] (|r| Pair(if r.burns { [1000.0, 2400.0] } else { [700.0, 2300.0] }); "`[700, 2300]`; with `[fire]` `[1000, 2400]`"),
     }
 
     /// Ambient light.

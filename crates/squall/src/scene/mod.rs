@@ -96,6 +96,7 @@ pub(crate) const STAGGERED: &[Model] = &[Model::Smoke, Model::TargetSmoke, Model
 pub(crate) const LIQUID: &[Model] = &[Model::Liquid];
 const NOT_LIQUID: &[Model] = &[Model::StableFluids, Model::Smoke, Model::TargetSmoke];
 const SMOKE: &[Model] = &[Model::Smoke];
+const WITH_PARTICLES: &[Model] = &[Model::Smoke, Model::Liquid];
 const STABLE: &[Model] = &[Model::StableFluids];
 pub(crate) const TARGET: &[Model] = &[Model::TargetSmoke];
 const NOT_TARGET: &[Model] = &[Model::StableFluids, Model::Smoke];
@@ -122,8 +123,12 @@ table! {
         fluid: Fluid [] (Fluid::default()),
         /// Parameters of smoke.
         smoke: Smoke [SMOKE] (Smoke::default()),
+        /// Combustion; `{}` uses the defaults. Smoke then also has the substances `fuel` (1 is pure fuel), `flame` and `exhaust`.
+        fire: Fire [SMOKE] (none "nothing burns"),
+        /// Glowing particles emitted by fire; `{}` uses the defaults.
+        embers: Embers [SMOKE] (none "none"),
         /// Advected quantities: one table per substance, with a name of your choice.
-        substance: Named<Substance> [] (none "none; smoke has `density` and `temperature`, a liquid `liquid`"),
+        substance: Named<Substance> [] (none "none; smoke has `density` and `temperature`, fire also `fuel`, `flame` and `exhaust`, a liquid `liquid`"),
         /// Shapes that smoke is driven to.
         target: Vec<Spanned<Target>> [TARGET] (none "none"),
         /// How smoke is driven to its targets.
@@ -207,13 +212,51 @@ table! {
         /// Rate at which temperature decays.
         cooling: f64 ["1/s", AtLeast(0.0)] (0.4),
         /// Cooling by radiation at 1000 K above the air; proportional to the fourth power of the temperature difference.
-        radiation: f64 ["K/s", AtLeast(0.0)] (0.0),
+        radiation: f64 ["K/s", AtLeast(0.0)] (|r| if r.burns { 400.0 } else { 0.0 }; "0; with `[fire]` 400"),
         /// Vorticity confinement: amplifies small vortices; values above 5 are violent.
         confinement: Animated ["1/s", AtLeast(0.0)] (Animated::constant(0.3)),
         /// Velocity of the surrounding air.
         wind: AnimatedVector ["m/s"] (|r| r.still(); "0"),
         /// Cells of clean air around the smoke on an unbounded grid.
         buffer: u32 [Within(1.0, 64.0)] (3),
+    }
+
+    /// Combustion. The gas is a mixture of fuel, exhaust and air; hot fuel burns as fast as it mixes with air and becomes hot, sooty exhaust.
+    pub struct Fire as FireValues {
+        /// Ignition temperature, above that of the air.
+        ignition: f64 ["K", Within(0.0, 1e6)] (200.0),
+        /// Burn rate of fuel mixed with air. Slow fuel burns high above its source.
+        rate: f64 ["1/s", Within(0.0, 1e9)] (12.0),
+        /// Volumes of air that a volume of fuel needs; larger values make longer and wider flames. 0: premixed fuel, as in explosions.
+        air: f64 [Within(0.0, 100.0)] (6.0),
+        /// Temperature rise of the burnt gas.
+        heat: f64 ["K", Within(0.0, 1e6)] (1400.0),
+        /// Smoke density of the burnt gas.
+        soot: f64 [Within(0.0, 1e6)] (0.3),
+        /// Expansion of the burnt gas, relative to its volume.
+        expansion: f64 [Within(0.0, 100.0)] (1.0),
+        /// Decay time of the flame (to 37 %).
+        life: f64 ["s", Within(1e-6, 1e6)] (0.25),
+    }
+
+    /// Glowing particles emitted by fire and carried by the air. Drawn in 3D pictures; `output.particles` writes them, with a `heat` from 1 to 0.
+    pub struct Embers as EmbersValues {
+        /// Emission rate per cubic metre (2D: square metre) of flame.
+        rate: f64 ["1/(m^3 s)", Within(0.0, 1e9)] (|r| 300.0 * r.per_box(); "300 per box"),
+        /// Mean lifetime; it varies by up to half.
+        life: f64 ["s", Within(1e-3, 1e6)] (1.2),
+        /// Drag: rate of relaxation to the velocity of the air.
+        drag: f64 ["1/s", Within(0.0, 1e6)] (8.0),
+        /// Downward acceleration.
+        gravity: f64 ["m/s^2", Within(0.0, 1e6)] (2.0),
+        /// Emission speed, in random directions.
+        speed: f64 ["m/s", Within(0.0, 1e6)] (|r| 0.2 * r.longest(); "0.2 longest sides per second"),
+        /// Diameter.
+        size: f64 ["m", Above(0.0), Look] (|r| r.longest() / 500.0; "1/500 of the longest side"),
+        /// Brightness of new embers.
+        strength: f64 [Within(0.0, 1e6), Look] (12.0),
+        /// Length of the motion trails.
+        trail: f64 ["s", Within(0.0, 1e3), Look] (|r| 0.5 / r.fps; "half a frame"),
     }
 
     /// Parameters of liquids. The filled fraction of each cell is the field `liquid`.
@@ -383,7 +426,9 @@ table! {
     /// An emitter. It needs a shape and an action: set, rate, velocity, sink or expansion; for a liquid fill, drain, velocity, set or rate.
     pub struct Source {
         /// Its region. Optional for a source that follows an object: then the surface of that object emits.
-        shape: Shape [] (none "**required**"),
+        shape: Shape [] (none "**required**, or a `figure`"),
+        /// Its region as a figure: a picture, drawing, text, mesh or volume, scaled to fit, or a formula (where it exceeds 0.5).
+        figure: Start [SMOKE] (none "none"),
         /// Width of its soft edge.
         softness: f64 ["m", AtLeast(0.0), STABLE] (|r| r.cell(); "one cell"),
         /// Values that substances are set to inside: `{ density = 1.0 }`.
@@ -550,9 +595,9 @@ table! {
         vdb: Vdb [] (none "true in 3D, except for stable fluids"),
         /// The surface of a liquid: `"ply"` (with velocities, colours and substances), `"obj"`, `"glb"` for each frame, `"usda"` for all; in 2D `"svg"`.
         mesh: Vec<Spanned<MeshFormat>> [LIQUID] (Vec::new()),
-        /// The particles of a liquid for each frame, with velocities and substances: `"ply"` (true), which `squall mesh` can mesh again,
+        /// The particles of a liquid, or embers, for each frame, with velocities and substances: `"ply"` (true), which `squall mesh` can mesh again,
         /// `"vdb"` (OpenVDB points), `"npy"` (arrays for NumPy).
-        particles: Particles [LIQUID] (Particles::default()),
+        particles: Particles [WITH_PARTICLES] (Particles::default()),
         /// The movie written at the end.
         movie: Movie [Run] (Movie::Gif),
         /// Raw numbers (.npy) for each frame: substances, `"velocity"`, `"pressure"`, `"vorticity"`, `"speed"`.

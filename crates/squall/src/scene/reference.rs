@@ -9,6 +9,8 @@ pub const TABLES: &[&str] = &[
     "grid",
     "fluid",
     "smoke",
+    "fire",
+    "embers",
     "liquid",
     "blob",
     "spout",
@@ -48,6 +50,8 @@ pub fn reference(name: &str) -> Option<String> {
         "grid" => rows("", Grid::all_keys()),
         "fluid" => rows("", Fluid::all_keys()),
         "smoke" => rows("", Smoke::all_keys()),
+        "fire" => rows("", Fire::all_keys()),
+        "embers" => rows("", Embers::all_keys()),
         "liquid" => {
             [rows("", Liquid::all_keys()), rows("melting.", Melting::all_keys()), rows("heat.", HeatLoss::all_keys())]
                 .concat()
@@ -93,6 +97,7 @@ pub fn reference(name: &str) -> Option<String> {
         "stir" => rows("", Stir::all_keys()),
         "texture" => [
             rows("", Texture::all_keys()),
+            rows("detail.", TextureDetail::all_keys()),
             rows("noise.", TextureNoise::all_keys()),
             rows("lines.", TextureLines::all_keys()),
         ]

@@ -8,10 +8,12 @@ use super::{Animated, Vector};
 use crate::diagnostic::Spanned;
 
 table! {
-    /// A texture advected with the fluid: exactly one of noise, lines, image and pattern.
+    /// A texture advected with the fluid: exactly one of detail, noise, lines, image and pattern.
     pub struct Texture {
         /// Interval after which texture coordinates are reset. Three sets are reset in turn and blended, so that nothing jumps. If longer than the run they are never reset.
         period: f64 ["s", Above(0.0)] (4.0),
+        /// Finer detail than the grid has, for smoke and fire in 3D: what is shown is displaced by swirls that the flow carries; `{}` uses the defaults.
+        detail: TextureDetail [Look] (none ""),
         /// Cloud noise; `{}` uses the defaults.
         noise: TextureNoise [Look] (none ""),
         /// Parallel lines, or in 3D sheets; `{}` uses the defaults.
@@ -22,12 +24,22 @@ table! {
         pattern: Photo [Look] (none ""),
         /// Width and height of an `image` or `pattern`, which then repeats.
         size: Vec<Spanned<f64>> ["m", Above(0.0), Look] (none "the box; patterns are square"),
-        /// Strength in substances: their density is multiplied by the pattern, whose mean is 1.
+        /// Strength in substances: their density is multiplied by the pattern, whose mean is 1. With `detail`, the strength of the displacement.
         strength: f64 [Within(0.0, 1.0), Look] (0.7),
         /// Restore the contrast that is lost by blending.
         contrast: bool [Look] (none "true for noise and lines"),
         /// Upsampling factor of 3D pictures and volumes.
         refine: u32 [Within(1.0, 4.0), Look] (2),
+    }
+
+    /// Swirls that displace what is shown.
+    pub struct TextureDetail {
+        /// Size of the largest swirls.
+        scale: f64 ["m", Above(0.0)] (|r| 8.0 * r.cell(); "8 cells"),
+        /// Number of octaves, each half the size of the one before.
+        octaves: u32 [Within(1.0, 8.0)] (4),
+        /// Seed of the swirls.
+        seed: u64 [] (|r| r.seed; "that of the scene"),
     }
 
     /// Clouds.

@@ -22,6 +22,7 @@ pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Probl
     useless_zones(setup, file, problems);
     fast_mixing(setup, file, problems);
     unseen_smoke(setup, file, problems);
+    fire_that_does_not_burn(setup, file, problems);
     late_targets(setup, file, problems);
     useless_forces(setup, file, problems);
     idle_wind(setup, file, problems);
@@ -243,13 +244,46 @@ fn unseen_smoke(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<
     let Some(_) = &setup.smoke else { return };
     let emits = |index: usize| setup.sources.iter().any(|s| s.set.iter().chain(&s.rate).any(|(i, _)| *i == index));
     let density = &setup.substances[DENSITY];
-    let dense = emits(DENSITY) || density.initial != Formula::Number(0.0) || density.source.is_some();
+    let dense =
+        setup.fire.is_some() || emits(DENSITY) || density.initial != Formula::Number(0.0) || density.source.is_some();
     let shown = setup.picture.show == Show::Substance(DENSITY) && setup.heat().is_none_or(|_| !glows(setup));
     if emits(TEMPERATURE) && !dense && shown {
         let place = file.source.as_ref().and_then(|list| list.first()).map(|s| s.span);
         problems
             .warn(place, "heat rises, but there is no smoke to be seen", "only temperature")
             .help("add density to the source: set = { density = 1.0, temperature = 150.0 }");
+    }
+}
+
+/// Fire without fuel, or without anything hot enough to light it.
+fn fire_that_does_not_burn(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    let Some(fire) = &setup.fire else { return };
+    let place = file.fire.as_ref().map(|fire| fire.span);
+    let appears = |index: usize| {
+        let s = &setup.substances[index];
+        let emitted = setup.sources.iter().any(|s| s.set.iter().chain(&s.rate).any(|(i, _)| *i == index));
+        emitted || s.initial != Formula::Number(0.0) || s.source.is_some() || !setup.edits.is_empty()
+    };
+    if !appears(FUEL) {
+        problems
+            .warn(place, "there is never any fuel", "nothing burns")
+            .help("let a source emit some: set = { fuel = 1.0, temperature = 600.0 }");
+        return;
+    }
+    // What appears at a rate or by a formula may become as hot as it likes.
+    let heat = &setup.substances[TEMPERATURE];
+    let unknown = setup.sources.iter().any(|s| s.rate.iter().any(|(i, _)| *i == TEMPERATURE))
+        || heat.source.is_some()
+        || !matches!(heat.initial, Formula::Number(_))
+        || !setup.edits.is_empty();
+    let held = setup.sources.iter().flat_map(|s| &s.set).filter(|(i, _)| *i == TEMPERATURE);
+    let hottest = held.map(|(_, curve)| curve.largest(setup.time.duration())).fold(0.0, f64::max);
+    let start = if let Formula::Number(value) = heat.initial { value } else { 0.0 };
+    if !unknown && hottest.max(start) < fire.ignition {
+        let message = format!("nothing is hot enough to light the fuel: it burns from {} K on", fire.ignition);
+        problems
+            .warn(place, message, "nothing burns")
+            .help("let a source be hotter: set = { fuel = 1.0, temperature = 600.0 }");
     }
 }
 

@@ -26,8 +26,8 @@ use crate::scene::key::Matters;
 use crate::scene::write::Writer;
 use crate::scene::{self, OneOrMany, SceneFile};
 pub use crate::scene::{
-    HeatLossValues as HeatLoss, LiquidValues as Liquid, MeltingValues as Melting, SmokeValues as Smoke,
-    SolverValues as Solver, SurfaceValues as Surface,
+    EmbersValues as Embers, FireValues as Fire, HeatLossValues as HeatLoss, LiquidValues as Liquid,
+    MeltingValues as Melting, SmokeValues as Smoke, SolverValues as Solver, SurfaceValues as Surface,
 };
 pub use curve::Curve;
 pub use edit::{Change, Edit, Stroke};
@@ -61,6 +61,10 @@ pub struct Setup {
     pub fluid: Fluid,
     /// What smoke does; `None` for other models.
     pub smoke: Option<Smoke>,
+    /// How fuel burns; `None` if nothing does.
+    pub fire: Option<Fire>,
+    /// What glowing bits it gives off.
+    pub embers: Option<Embers>,
     /// What a liquid does; `None` for other models.
     pub liquid: Option<Liquid>,
     /// How thick the liquid is, m^2/s, over `x y z`, `t`, noise, `shear` and what it carries; 0 for other models.
@@ -109,6 +113,12 @@ pub struct Setup {
 pub const DENSITY: usize = 0;
 /// The place of `temperature` among the substances of smoke.
 pub const TEMPERATURE: usize = 1;
+/// The place of `fuel` among the substances of fire.
+pub const FUEL: usize = 2;
+/// The place of `flame` among the substances of fire.
+pub const FLAME: usize = 3;
+/// The place of `exhaust` among the substances of fire.
+pub const EXHAUST: usize = 4;
 
 /// Liquid that appears.
 #[derive(Clone, Debug, PartialEq)]
@@ -237,6 +247,8 @@ pub struct Substance {
     pub is_ink: bool,
     /// What appears each second, over position, time and all fields; `None` if nothing does.
     pub source: Option<Formula>,
+    /// The most that burning makes of it.
+    pub burnt: f64,
     /// Less counts as nothing, where the grid follows the smoke.
     pub threshold: f64,
 }
@@ -264,6 +276,8 @@ pub enum Formula {
 pub struct Source {
     /// Where, before it is moved.
     pub shape: Shape,
+    /// What it fills instead: where its density is more than a half.
+    pub figure: Option<Figure>,
     /// How it moves.
     pub motion: Motion,
     /// The object (index into [`Setup::objects`]) whose motion it takes part in, on top of its own.
@@ -698,6 +712,16 @@ impl Grid {
 }
 
 impl Setup {
+    /// Whether a substance is smoke to the eye: heat, fuel, flames and exhaust are not.
+    pub fn is_smoke(&self, substance: usize) -> bool {
+        let unseen = match (&self.smoke, &self.fire) {
+            (None, _) => 0..0,
+            (Some(_), None) => TEMPERATURE..TEMPERATURE + 1,
+            (Some(_), Some(_)) => TEMPERATURE..EXHAUST + 1,
+        };
+        !unseen.contains(&substance)
+    }
+
     /// Whether what is carried ever leaves: through a side, by fading, or by being drawn off.
     pub fn forgets(&self) -> bool {
         let open = |side: &Side| matches!(side, Side::Open | Side::Inflow(_) | Side::Unbounded);

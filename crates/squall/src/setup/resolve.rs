@@ -67,6 +67,8 @@ impl Setup {
         let time = r.time(&file);
         let fluid = r.fluid(&file);
         let smoke = (r.model == Model::Smoke).then(|| file.smoke().plain());
+        let fire = file.fire.as_ref().filter(|_| r.model == Model::Smoke).map(|fire| fire.plain());
+        let embers = r.embers(&file);
         let liquid = (r.model == Model::Liquid).then(|| file.liquid().plain());
         r.tracking(&file);
         r.narrow_band(&file);
@@ -93,6 +95,8 @@ impl Setup {
             grid,
             fluid,
             smoke,
+            fire,
+            embers,
             liquid,
             viscosity,
             elastic,
@@ -169,6 +173,9 @@ pub(crate) struct Resolver<'a> {
     pub(crate) is_loop: bool,
     /// Whether pictures are taken by a camera.
     pub(crate) film: bool,
+    /// Whether fuel burns, and gives off embers.
+    pub(crate) burns: bool,
+    embers: bool,
     /// Whether they show the surface of a liquid.
     shows_water: bool,
     /// How the liquid looks, if it has a name.
@@ -208,6 +215,8 @@ impl<'a> Resolver<'a> {
             duration: 0.0,
             is_loop: false,
             film: false,
+            burns: false,
+            embers: false,
             shows_water: false,
             look: None,
             has_background: false,
@@ -218,6 +227,8 @@ impl<'a> Resolver<'a> {
     /// What defaults depend on.
     fn know(&mut self, file: &SceneFile, grid: Grid) {
         self.grid = grid;
+        self.burns = self.model == Model::Smoke && file.fire.is_some();
+        self.embers = file.embers.is_some();
         if let Some(time) = &file.time {
             self.fps = time.fps.as_deref().copied().unwrap_or(self.fps);
             self.is_loop = time.r#loop.is_some();
@@ -236,6 +247,11 @@ impl<'a> Resolver<'a> {
     /// The shortest side of a cell, metres.
     pub(crate) fn cell(&self) -> f64 {
         self.grid.spacing().into_iter().fold(f64::INFINITY, f64::min)
+    }
+
+    /// One for the volume of a cube as high as the box.
+    pub(crate) fn per_box(&self) -> f64 {
+        self.longest().powi(self.d as i32).recip()
     }
 
     /// Height of the bottom of the box, metres.
@@ -354,6 +370,21 @@ impl<'a> Resolver<'a> {
             Known::Start,
         );
         Fluid { viscosity: *fluid.viscosity(), velocity, noise_scale: *fluid.noise_scale() }
+    }
+
+    /// Glowing bits: only fire gives off any, and what flies cannot be made to loop.
+    fn embers(&mut self, file: &SceneFile) -> Option<Embers> {
+        let typed = file.embers.as_ref()?;
+        if !self.burns {
+            self.problems
+                .error(typed.span, "`embers` without a fire", "nothing gives them off")
+                .help("add [fire], and a [[source]] with set = { fuel = 1.0, temperature = 600.0 }");
+        } else if self.is_loop {
+            self.problems
+                .error(typed.span, "`embers` in a loop", "they fly on and do not come back")
+                .help("leave out `time.loop`, or `embers`");
+        }
+        Some(typed.plain())
     }
 
     fn blobs(&mut self, file: &SceneFile) -> Vec<Blob> {
@@ -625,6 +656,9 @@ impl<'a> Resolver<'a> {
     fn substance_names(&mut self, file: &mut SceneFile) {
         if self.model == Model::Smoke {
             self.names.extend(["density", "temperature"].map(str::to_owned));
+            if self.burns {
+                self.names.extend(["fuel", "flame", "exhaust"].map(str::to_owned));
+            }
         }
         if self.model == Model::Liquid {
             self.names.push("liquid".to_owned());
@@ -700,9 +734,20 @@ impl<'a> Resolver<'a> {
             // A five-hundredth of what is brightest cannot be seen.
             let held = sources.iter().flat_map(|s| &s.set).filter(|(i, _)| *i == index);
             let start = if let Formula::Number(value) = initial { value.abs() } else { 0.0 };
-            let largest = held.map(|(_, value)| value.largest_abs(self.duration)).fold(start, f64::max);
+            let burnt = file.fire.as_ref().filter(|_| self.burns).map_or(0.0, |fire| match index {
+                DENSITY => *fire.soot(),
+                TEMPERATURE => *fire.heat(),
+                FLAME | EXHAUST => 1.0,
+                _ => 0.0,
+            });
+            let largest = held.map(|(_, value)| value.largest_abs(self.duration)).fold(start.max(burnt), f64::max);
             let unbounded = self.grid.is_unbounded();
-            let threshold = if largest > 0.0 { largest / 500.0 } else { 1e-3 };
+            let threshold = match largest {
+                // What burnt long ago is not followed.
+                _ if self.burns && index == EXHAUST => 1e9,
+                0.0 => 1e-3,
+                _ => largest / 500.0,
+            };
             let threshold = if unbounded { fill(&mut s.threshold, || threshold) } else { threshold };
             substances.push(Substance {
                 diffusion: *s.diffusion(),
@@ -716,6 +761,7 @@ impl<'a> Resolver<'a> {
                     _ => fill(&mut s.color, || scene::Color(PALETTE[index % PALETTE.len()])).0,
                 },
                 source: s.source.as_ref().map(|f| self.formula(f, &format!("{key}.source"), Known::Everything)),
+                burnt,
                 threshold,
                 initial,
                 name,

@@ -24,6 +24,15 @@ pub struct Texture {
 /// What is painted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TexturePattern {
+    /// Swirls that displace what is shown.
+    Detail {
+        /// Size of the largest, metres.
+        scale: f64,
+        /// How many sizes there are.
+        octaves: u32,
+        /// Which swirls.
+        seed: u64,
+    },
     /// Clouds.
     Noise {
         /// Size of the largest features, metres.

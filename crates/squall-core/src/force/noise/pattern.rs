@@ -105,7 +105,7 @@ impl<const D: usize> Pattern<D> {
 }
 
 /// A number from 64 bits that looks random (the finaliser of splitmix64).
-pub(super) fn mix(z: u64) -> u64 {
+pub(crate) fn mix(z: u64) -> u64 {
     let z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

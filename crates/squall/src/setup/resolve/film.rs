@@ -171,6 +171,7 @@ impl Resolver<'_> {
         let (span, g) = (g.span, &mut g.value);
         let substance = match &g.substance {
             Some(name) => self.substance(name)?,
+            None if self.burns => FLAME,
             None => match self.names.iter().position(|n| n == "temperature") {
                 Some(index) => index,
                 None => {
@@ -183,8 +184,11 @@ impl Resolver<'_> {
         };
         fill(&mut g.substance, || substances[substance].name.clone());
         let hottest = super::picture::largest_emitted(substance, substances, sources, self.duration);
-        let range =
-            fill(&mut g.range, || scene::Pair(if hottest > 0.0 { [hottest / 3.0, hottest] } else { [0.0, 1.0] }));
+        let range = fill(&mut g.range, || match hottest {
+            _ if self.burns && substance == FLAME => scene::Pair([0.0, 1.0]),
+            0.0 => scene::Pair([0.0, 1.0]),
+            _ => scene::Pair([hottest / 3.0, hottest]),
+        });
         let colors = match g.colors() {
             OneOrMany::One(name) if name.value == "blackbody" => None,
             _ => Some(self.color_map(g.colors.as_ref()?, "render.glow.colors")),

@@ -58,6 +58,12 @@ impl Resolver<'_> {
         }
         let mesh = self.mesh_formats(o);
         let mut particles = o.particles().0.clone();
+        if let (Some(given), true) = (&o.particles, self.model == Model::Smoke && !particles.is_empty() && !self.embers)
+        {
+            self.problems
+                .error(given.span, "smoke has no particles", "nothing to write")
+                .help("embers are particles: add [embers] and [fire], or leave it out");
+        }
         particles.sort_by_key(|format| ParticleFormat::WORDS.iter().position(|word| *word == format.word()));
         particles.dedup();
         let (movie, green, checkpoint_seconds) = (*o.movie(), *o.green(), *o.checkpoint_seconds());

@@ -77,6 +77,7 @@ impl Resolver<'_> {
                 _ if self.model == Model::Liquid => Show::Water,
                 true => Show::Speed,
                 false if together => Show::Substances,
+                false if self.burns && self.d == 2 => Show::Substance(FLAME),
                 false => Show::Substance(0),
             };
         };
@@ -133,6 +134,7 @@ impl Resolver<'_> {
         let default = match (show, self.d) {
             (Show::Pressure | Show::Vorticity, 2) => "diverging",
             (Show::Substance(_) | Show::Substances | Show::Water, 3) => "smoke",
+            (Show::Substance(FLAME), 2) if self.burns => "fire",
             _ => "inferno",
         };
         fill(slot, || OneOrMany::One(Spanned { value: default.to_owned(), span: Span::DEFAULT }));
@@ -229,7 +231,7 @@ pub(in crate::setup) fn largest_emitted(
     sources: &[Source],
     duration: f64,
 ) -> f64 {
-    let mut largest: f64 = 0.0;
+    let mut largest = substances[index].burnt;
     if let Formula::Number(value) = substances[index].initial {
         largest = largest.max(value);
     }

@@ -11,7 +11,13 @@ impl Resolver<'_> {
             let key = format!("source.{i}");
             self.does_something(s, &key);
             let follow = s.follow.as_ref().and_then(|name| self.object_named(name, objects));
+            let figure = self.source_figure(s, &key);
             let shape = match (&s.shape, follow) {
+                _ if figure.is_some() => {
+                    let (min, size) = (self.grid.origin.clone(), &self.grid.size);
+                    let max = min.iter().zip(size).map(|(min, size)| min + size).collect();
+                    Some(Shape::Box { min, max, rounding: 0.0 })
+                }
                 (Some(shape), _) => self.shape(shape, &format!("{key}.shape")),
                 // Nothing can be emitted inside of a solid: a skin of a cell and a half outside of it.
                 (None, Some(object)) => {
@@ -20,7 +26,7 @@ impl Resolver<'_> {
                 }
                 (None, None) => {
                     let help = "for example shape = { sphere = { center = [0.5, 0.1], radius = 0.05 } }";
-                    if s.follow.is_none() {
+                    if s.follow.is_none() && s.figure.is_none() {
                         self.problems.error(s.span, format!("`{key}` has no shape"), "this source").help(help);
                     }
                     None
@@ -39,6 +45,7 @@ impl Resolver<'_> {
             let active = self.interval(*s.from(), &s.to, &key);
             let source = Source {
                 shape,
+                figure,
                 motion,
                 follow,
                 drag: s.drag.as_deref().copied().unwrap_or(moves),
@@ -67,6 +74,24 @@ impl Resolver<'_> {
             sources.push(source);
         }
         sources
+    }
+
+    /// The figure that a source fills, if it has one instead of a shape.
+    fn source_figure(&mut self, s: &Spanned<scene::Source>, key: &str) -> Option<Figure> {
+        let typed = s.figure.as_ref()?;
+        if s.shape.is_some() {
+            self.problems
+                .error(typed.span, format!("`{key}` has both a shape and a figure"), "one or the other")
+                .help("write two [[source]]s");
+            return None;
+        }
+        let figure = self.figure(&typed.0, typed.span, &format!("{key}.figure"))?;
+        if figure.moves() {
+            self.problems
+                .error(typed.span, format!("the figure of `{key}` moves"), "one that stands still")
+                .help("use one picture; `position` and `motion` move it as a whole");
+        }
+        Some(figure)
     }
 
     /// Openings that liquid comes out of.

@@ -36,6 +36,7 @@ impl Resolver<'_> {
     fn texture_pattern(&mut self, t: &scene::Texture, span: Span) -> Option<TexturePattern> {
         let grid = &self.grid.clone();
         let spans = [
+            t.detail.as_ref().map(|k| k.span),
             t.noise.as_ref().map(|k| k.span),
             t.lines.as_ref().map(|k| k.span),
             t.image.as_ref().map(|k| k.span),
@@ -44,23 +45,32 @@ impl Resolver<'_> {
         let mut given = spans.into_iter().flatten();
         match (given.next(), given.next()) {
             (None, _) => {
-                self.problems
-                    .error(span, "`texture` has no pattern", "what is painted?")
-                    .help("give it one of: noise = {}, lines = {}, image = \"photo.png\", pattern = \"pebbles\"");
+                self.problems.error(span, "`texture` has no pattern", "what is painted?").help(
+                    "give it one of: detail = {}, noise = {}, lines = {}, image = \"photo.png\", pattern = \"pebbles\"",
+                );
                 return None;
             }
             (Some(_), Some(second)) => {
                 self.problems
                     .error(second, "`texture` is more than one pattern", "the second one")
-                    .help("a fluid carries one: noise, lines, image or pattern");
+                    .help("a fluid carries one: detail, noise, lines, image or pattern");
                 return None;
             }
             _ => {}
         }
-        if let (Some(size), true) = (&t.size, t.noise.is_some() || t.lines.is_some()) {
+        if let (Some(detail), 2) = (&t.detail, self.d) {
+            self.problems
+                .error(detail.span, "`texture.detail` in a 2D scene", "3D only")
+                .help("give the grid more cells: in 2D they cost little");
+        }
+        if let (Some(size), true) = (&t.size, t.detail.is_some() || t.noise.is_some() || t.lines.is_some()) {
             self.problems
                 .error(size.span, "`texture.size` is for pictures", "not here")
                 .help("noise has a `scale`, lines have a `spacing`");
+        }
+        if let Some(detail) = &t.detail {
+            let scale = self.texture_length(&detail.scale, "texture.detail.scale");
+            return Some(TexturePattern::Detail { scale, octaves: *detail.octaves(), seed: *detail.seed() });
         }
         if let Some(noise) = &t.noise {
             return Some(TexturePattern::Noise {
