@@ -35,9 +35,10 @@
 //! | `liquid`, `levels`, `lookup` | water, its surface for rays, what is dissolved in it |
 //! | `water`, `optics` | what is seen in water and through it |
 //! | `caustics` | light that falls through water |
-//! | `environment` | what is all around |
-//! | `surface`, `shading` | objects by their distance, the ground, shadows on them |
+//! | `environment`, `sky` | what is all around: rooms, clear skies, pictures |
+//! | `surface`, `shading`, `ground_sky` | objects by their distance, the ground, shadows on them |
 //! | `fire` | light that fire throws on smoke and objects |
+//! | `moved` | smoke a moment before or after, for motion blur |
 //! | `frame`, `bloom` | linear light with depth, its way to a screen, light that spreads in the lens |
 //!
 //! Differences from a full solution of light transport: light is scattered once, with shadows softened as several
@@ -76,17 +77,20 @@ mod caustics;
 mod environment;
 mod fire;
 mod frame;
+mod ground_sky;
 mod index;
 mod levels;
 mod liquid;
 mod lookup;
 mod march;
+mod moved;
 mod optics;
 mod orbit;
 mod passes;
 mod ramp;
 mod shading;
 mod shadow;
+mod sky;
 mod slope;
 mod stage;
 mod style;
@@ -98,9 +102,11 @@ pub use camera::{Camera, Projection};
 pub use environment::{Environment, Softbox};
 pub use frame::{Frame, Tone, View};
 pub use liquid::{Ink, Liquid};
+pub use moved::moved;
 pub use orbit::{Orbit, OrbitKey};
 pub use passes::{Motion, Passes, Wanted, passes};
 pub use ramp::blackbody;
+pub use sky::{ClearSky, Dome, Panorama};
 pub use stage::{Scene, Stage, Substance, render};
 pub use style::{Ambient, Finish, Glow, Ground, Light, MAX_LIGHTS, Quality, Ramp, Scatter, Source, Style, Tiles};
 pub use surface::{FnSurface, ShapeSurface, Sphere, Surface};

@@ -19,7 +19,7 @@ table! {
         /// Around the vertical: 0 looks along -z, 90 along -x.
         yaw: Animated ["degrees"] (none "30"),
         /// Above the horizon.
-        pitch: Animated ["degrees", Within(-90.0, 90.0)] (none "10"),
+        pitch: Animated ["degrees", Within(-90.0, 90.0)] (none "6; of a liquid 10"),
         /// From the target.
         distance: Animated ["m", Above(0.0)] (none "such that the whole box is seen"),
         /// Where the camera stands; instead of yaw, pitch and distance.
@@ -27,9 +27,17 @@ table! {
         /// What is in the middle of the picture.
         target: AnimatedVector ["m"] (|r| r.middle(); "the middle of the box"),
         /// Angle between the bottom and the top of the picture.
-        fov: Animated ["degrees", Within(1.0, 170.0)] (Animated::constant(35.0)),
+        fov: Animated ["degrees", Within(1.0, 170.0)] (|r| Animated::constant(if r.model == Model::Liquid { 35.0 } else { 28.0 }); "28; of a liquid 35"),
         /// Turned about its axis.
         roll: Animated ["degrees"] (Animated::constant(0.0)),
+        /// Whether the smoke of each frame is framed instead of the box, where `distance` and `target` are not given.
+        follow: bool [] (false),
+        /// Radius of the lens: what is nearer or further than `focus` is blurred. Wants 16 `samples` or more.
+        aperture: Animated ["m", AtLeast(0.0)] (Animated::constant(0.0)),
+        /// Distance at which things are sharp.
+        focus: Animated ["m", Above(0.0)] (none "that of the target"),
+        /// How long the shutter is open: 180 is half of the time between two frames, 0 a moment. Smoke, objects and camera are blurred by their motion; water is not.
+        shutter: f64 ["degrees", Within(0.0, 360.0)] (0.0),
         /// Whether nothing shrinks with distance.
         orthographic: bool [] (false),
         /// The part of the picture left free on each side where the distance is chosen for you.
@@ -77,23 +85,33 @@ table! {
         /// How much work goes into a picture.
         quality: Quality [] (Quality::Final),
         /// Rays per pixel.
-        samples: u32 [Within(1.0, 16.0)] (none "4; 1 for a preview, 16 for the best"),
+        samples: u32 [Within(1.0, 64.0)] (none "4; 1 for a preview, 16 for the best"),
+        /// Whether smoke is interpolated by cubics where a cell is seen larger than two pixels.
+        smooth: bool [] (none "true; false for a preview"),
         /// Optical depth of a metre of smoke of density 1, or of liquid.
         thickness: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(r.usual_thickness()); "25 / longest side; of a liquid 4 / cell"),
         /// Colour of the smoke, or of the liquid, in white light.
-        color: Color [] (|r| Color::hex(if r.model == Model::Liquid { 0x4f93bd } else { 0xf1f0ef }); "`#f1f0ef`; of a liquid `#4f93bd`"),
+        color: Color [] (|r| Color::hex(if r.model == Model::Liquid { 0x4f93bd } else { 0xdcdad7 }); "`#dcdad7`; of a liquid `#4f93bd`"),
         /// How heat glows.
         glow: Glow [] (none "not at all"),
         /// How far smoke scatters light forward.
-        anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.2 }; "0.2; of a liquid 0"),
+        anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.5 }; "0.5; of a liquid 0"),
         /// The part of the light that smoke scatters back instead.
-        back: f64 [Within(0.0, 1.0)] (0.0),
+        back: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.25 }; "0.25; of a liquid 0"),
         /// How much light scattered several times lifts shadows in smoke.
-        softness: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.5 } else { 1.0 }; "1; of a liquid 0.5"),
+        softness: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.5 } else { 0.8 }; "0.8; of a liquid 0.5"),
         /// How water looks.
         water: Water [LIQUID] (Water::default()),
-        /// What is around, behind everything and in what water mirrors.
+        /// What is around: behind everything, in what surfaces mirror, and, if it is a sky or a picture, as light from all around instead of `ambient`.
         sky: Sky [] (none "the background; `\"studio\"` for water, unless `picture.background` is given"),
+        /// A picture of all around instead of `sky`: twice as wide as high, its middle towards +z; EXR or HDR in linear light, or PNG.
+        environment: String [] (none ""),
+        /// How far that picture is turned about the vertical.
+        environment_turn: Animated ["degrees"] (Animated::constant(0.0)),
+        /// Strength of a sky, as light that a white floor sends back of it, or of the picture.
+        sky_light: Animated [Within(0.0, 1e6)] (none "0.3; 1 for a picture"),
+        /// How hazy a sky is: 2 very clear, 3 a clear day, 6 haze.
+        haze: f64 [Within(1.7, 10.0)] (3.0),
         /// Light from all around.
         ambient: Ambient [] (Ambient::default()),
         /// A floor that catches shadows, `{}` at least.
@@ -153,9 +171,11 @@ table! {
         /// The colour between tiles.
         joints: Color [] (Color::hex(0x959ba4)),
         /// 0 polished to 1 matt.
-        roughness: f64 [Within(0.0, 1.0)] (0.9),
+        roughness: f64 [Within(0.0, 1.0)] (|r| if r.is_water() { 0.9 } else { 0.6 }; "0.6; under water 0.9"),
+        /// How much of the light that falls on it goes up again to smoke and objects, instead of `ambient.below`.
+        bounce: f64 [Within(0.0, 1.0)] (|r| if r.is_water() { 0.0 } else { 1.0 }; "1; under water 0"),
         /// It fades into the background between these distances from the middle.
-        fade: Pair ["m"] (none "between once and four times the size of what is shown"),
+        fade: Pair ["m"] (none "between once and four times the size of what is shown; under a sky 6 and 160 times"),
         /// Whether only its shadows are drawn.
         only_shadow: bool [] (false),
     }
@@ -189,7 +209,8 @@ impl Light {
         };
         match water {
             true => vec![sun([-0.55, 0.85, -0.3], 0xfffcf6, 0.8), sun([0.7, 0.6, 0.5], 0xe7f3ff, 0.18)],
-            false => vec![sun([-0.7, 0.8, 0.35], 0xfff3e2, 1.25), sun([0.75, 0.3, -0.75], 0xcee5ff, 0.55)],
+            // For a camera at the usual yaw: from the left and slightly behind, and a rim from behind on the right.
+            false => vec![sun([-0.85, 0.8, -0.05], 0xfff1de, 0.9), sun([0.35, 0.35, -0.9], 0xcfe2ff, 0.35)],
         }
     }
 }

@@ -580,14 +580,18 @@ table! {
         background: OneOrMany<Spanned<Color>> [] (none "`\"#101018\"`; white for ink; greys for 3D smoke"),
         /// Shading that makes 2D fields look raised.
         relief: Animated [Within(0.0, 100.0)] (Animated::constant(0.0)),
-        /// Brightness.
-        exposure: Animated [Above(0.0)] (Animated::constant(1.0)),
+        /// Brightness. In 3D automatic means: a ball of the scene's smoke under its lights at the start is shown bright, but not white; the same for all frames.
+        exposure: Animated [Above(0.0)] (none "automatic for smoke in 3D; 1 in 2D, for water, and where something glows"),
         /// How light becomes what a screen shows, in 3D.
-        tone: Tone [] (Tone::Soft),
+        tone: Tone [] (none "`\"filmic\"`; `\"soft\"` where a map gives the colours"),
         /// The colour temperature of light that is shown as white, in 3D.
         white: Animated ["K", Within(1000.0, 40000.0)] (Animated::constant(6500.0)),
         /// The part of all light that spreads around what is bright, as in a lens; in 3D, not in EXR files.
         bloom: Animated [Within(0.0, 1.0)] (Animated::constant(0.0)),
+        /// Film grain in 3D: how far it goes, relative to white. The same for the same frame.
+        grain: Animated [Within(0.0, 1.0)] (Animated::constant(0.0)),
+        /// Points along each side of a pixel that 2D pictures are drawn with: 2 for thin lines and fine textures.
+        supersample: u32 [Within(1.0, 4.0)] (1),
         /// How much a substance hides or glows.
         opacity: Animated [AtLeast(0.0)] (Animated::constant(1.0)),
         /// Values are raised to 1/gamma before they are coloured: above 1 lifts faint smoke.

@@ -182,6 +182,8 @@ table! {
         color: Color [Look] (Color::hex(0xbcbcbc)),
         /// 0 polished to 1 matt; 3D only.
         roughness: f64 [Within(0.0, 1.0), Look] (0.45),
+        /// 0 paint or stone to 1 metal, which only mirrors.
+        metal: f64 [Within(0.0, 1.0), Look] (0.0),
         /// Whether it is drawn.
         visible: bool [Look] (true),
     }

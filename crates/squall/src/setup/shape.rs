@@ -179,6 +179,8 @@ pub struct Object {
     pub color: [u8; 3],
     /// 0 polished to 1 matt.
     pub roughness: f64,
+    /// 0 paint to 1 metal.
+    pub metal: f64,
     /// Whether it is drawn.
     pub visible: bool,
 }

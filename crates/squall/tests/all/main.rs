@@ -2,6 +2,7 @@
 
 mod bad_scenes;
 mod build;
+mod film;
 mod flipbook;
 mod folder;
 mod fuzz;

@@ -52,6 +52,7 @@ impl Resolver<'_> {
                 temperature: o.temperature.as_ref().map(|t| t.value.plain()),
                 color: o.color().0,
                 roughness: *o.roughness(),
+                metal: *o.metal(),
                 visible: *o.visible(),
             });
         }
