@@ -100,8 +100,8 @@ fn what_is_out_of_focus_is_blurred_by_the_disc_of_the_lens() {
     assert!((spread(0.05, 4.0) / sharp - 1.0).abs() < 0.02, "sharp where it is in focus");
     // The disc at the ball: the lens times |d - f| / f; a disc of radius r has a variance of r²/4.
     let pixel = 2.0 * 4.0 * 5f64.to_radians().tan() / n as f64;
-    for focus in [2.5, 8.0] {
-        let radius = 0.05 * (4.0 - focus as f64).abs() / focus / pixel;
+    for focus in [2.5f64, 8.0] {
+        let radius = 0.05 * (4.0 - focus).abs() / focus / pixel;
         let expected = sharp + 0.25 * radius * radius;
         let found = spread(0.05, focus);
         // 64 rays in each of a thousand pixels.
