@@ -24,6 +24,7 @@ pub mod exr;
 pub mod folder;
 mod gif_movie;
 pub mod image;
+mod light;
 pub mod mesh;
 pub mod movie;
 mod mp4_movie;
@@ -45,6 +46,7 @@ pub use crate::caught::panics_are_caught;
 pub use crate::image::{Picture, Samples, read_png, read_png16, write_map, write_png, write_png16};
 pub use exr::{ExrPass, ExrPixels, ExrPrecision, ExrTime, read_exr, write_exr};
 pub use folder::{FolderError, Manifest, OutputFolder, Owner, Start};
+pub use light::{Light, parse_light};
 pub use mesh::{
     GlbMaterial, LoadedMesh, LoadedParticles, MeshFileError, UpAxis, UsdaSequence, load_mesh, parse_mesh,
     parse_mesh_frames, read_particles_ply, read_surface_ply, write_glb, write_obj, write_particles_npy,

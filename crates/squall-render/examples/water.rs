@@ -41,8 +41,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let view = |low, high, yaw, pitch| Camera::framing(low, high, yaw, pitch, 28.0, 16.0 / 9.0, 0.04);
 
     // A ball half under in a pool with waves.
-    let ball =
-        Sphere { center: [0.25, 0.5, 0.2], radius: 0.26, finish: Finish { color: [0.8, 0.16, 0.05], roughness: 0.3 } };
+    let ball = Sphere {
+        center: [0.25, 0.5, 0.2],
+        radius: 0.26,
+        finish: Finish { color: [0.8, 0.16, 0.05], roughness: 0.3, metal: 0.0 },
+    };
     let pool = volume([-1.1, -0.05, -0.8], [2.2, 1.1, 1.6], cells, |[x, y, z]| {
         let r = (x - 0.25).hypot(z - 0.2);
         let height = 0.5
@@ -92,8 +95,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             0.52 + 0.09 * (4.0 * x + 0.6).sin() + 0.03 * (9.0 * x + 5.0 * z).sin() + 0.02 * (14.0 * z - 4.0 * x).cos();
         (0.85 * (y - height)).max(outside([x, y, z], [-0.7, 0.0, -0.4], [0.7, 2.0, 0.4]))
     });
-    let stone =
-        Sphere { center: [-0.3, 0.14, 0.1], radius: 0.14, finish: Finish { color: [0.85, 0.55, 0.1], roughness: 0.4 } };
+    let stone = Sphere {
+        center: [-0.3, 0.14, 0.1],
+        radius: 0.14,
+        finish: Finish { color: [0.85, 0.55, 0.1], roughness: 0.4, metal: 0.0 },
+    };
     let scene = Scene { liquid: Some(Liquid::new(&tank)), surfaces: vec![&stone], ..Scene::default() };
     shoot("tank", &scene, &on_tiles(0.12), &view([-0.7, 0.0, -0.4], [0.7, 0.7, 0.4], 28.0, 14.0))?;
     Ok(())

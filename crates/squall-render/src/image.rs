@@ -1,6 +1,6 @@
 //! The finished picture: 8-bit sRGB.
 
-use crate::color::Encoder;
+use crate::color::{Encoder, from_srgb8};
 use rayon::prelude::*;
 
 /// A picture: 8-bit sRGB with alpha (not premultiplied), the top row first.
@@ -23,6 +23,29 @@ impl Image {
     /// All samples in one row of bytes, three per pixel: for pictures without transparency.
     pub fn to_rgb(&self) -> Vec<u8> {
         self.pixels.iter().flat_map(|&[r, g, b, _]| [r, g, b]).collect()
+    }
+
+    /// The same picture in fewer pixels, each the mean of those that it covers, in linear light.
+    pub fn shrunk(&self, width: usize, height: usize) -> Self {
+        let part =
+            |i: usize, of: usize, all: usize| (i * all / of)..((i + 1) * all / of).max(i * all / of + 1).min(all);
+        Self::draw(width, height, |y, row| {
+            let rows = part(y, height, self.height);
+            for (x, out) in row.iter_mut().enumerate() {
+                let columns = part(x, width, self.width);
+                let (mut sum, count) = ([0.0f32; 4], (rows.len() * columns.len()).max(1) as f32);
+                for row in rows.clone() {
+                    for &[r, g, b, a] in &self.pixels[row * self.width..][columns.clone()] {
+                        let alpha = f32::from(a) / 255.0;
+                        let light = from_srgb8([r, g, b]);
+                        (0..3).for_each(|c| sum[c] += alpha * light[c]);
+                        sum[3] += alpha;
+                    }
+                }
+                let whole = 1.0 / sum[3].max(1e-6);
+                *out = [sum[0] * whole, sum[1] * whole, sum[2] * whole, sum[3] / count];
+            }
+        })
     }
 
     /// Draws row by row in parallel: `f` gets the number of a row, counted from the top, and its pixels in linear
@@ -65,6 +88,21 @@ mod tests {
             let sum: f32 = (0..64).map(|i| pattern(left + i % 8, top + i / 8)).sum();
             assert!((sum / 64.0 - 0.5).abs() < 0.05, "{}", sum / 64.0);
         }
+    }
+
+    #[test]
+    fn a_shrunk_picture_has_the_mean_light_of_the_whole() {
+        // Black and white in turns are half the light, which is far above the middle of the levels.
+        let image = Image::draw(63, 40, |y, row| {
+            row.iter_mut()
+                .enumerate()
+                .for_each(|(x, p)| *p = if (x + y) % 2 == 0 { [1.0; 4] } else { [0.0, 0.0, 0.0, 1.0] });
+        });
+        let small = image.shrunk(21, 10);
+        assert_eq!((small.width, small.height), (21, 10));
+        let light = small.pixels.iter().map(|p| from_srgb8([p[0], p[1], p[2]])[0]).sum::<f32>() / 210.0;
+        assert!((light - 0.5).abs() < 0.01, "{light}");
+        assert_eq!(image.shrunk(63, 40), image, "nothing changes where there is nothing to do");
     }
 
     #[test]

@@ -488,7 +488,7 @@ impl Player {
         self.seconds[1] = start.elapsed().as_secs_f64();
         self.stale = false;
         match drawn {
-            Ok(picture) => Some(picture.to_image(&tone(&self.opened.view.picture, time))),
+            Ok(picture) => Some(picture.to_image(&tone(&self.opened.view, time))),
             Err(e) => {
                 self.message = Some(e.to_string());
                 None

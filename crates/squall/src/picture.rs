@@ -115,9 +115,9 @@ impl Look {
     }
 }
 
-/// The brightness of pictures at a time.
-pub(crate) fn exposure(picture: &setup::Picture, time: f64) -> f64 {
-    picture.exposure.at(time).max(1e-9)
+/// The brightness of pictures at a time, if the scene says it.
+fn exposure(picture: &setup::Picture, time: f64) -> f64 {
+    picture.exposure.as_ref().map_or(1.0, |curve| curve.at(time).max(1e-9))
 }
 
 /// What all pictures will show, found before the first.
@@ -162,7 +162,8 @@ impl Picture {
 }
 
 /// How linear light is shown at a time.
-pub fn tone(picture: &setup::Picture, time: f64) -> Tone {
+pub fn tone(setup: &Setup, time: f64) -> Tone {
+    let picture = &setup.picture;
     let view = match picture.tone {
         setup::Tone::Soft => View::Soft,
         setup::Tone::Filmic => View::Filmic,
@@ -171,7 +172,12 @@ pub fn tone(picture: &setup::Picture, time: f64) -> Tone {
         setup::Tone::Linear => View::Linear,
     };
     let kelvin = picture.white.at(time).clamp(1000.0, 40_000.0);
-    Tone { exposure: exposure(picture, time) as f32, view, ..Tone::default() }.balanced(kelvin)
+    let plain = Tone { view, ..Tone::default() }.balanced(kelvin);
+    let exposure = match (&picture.exposure, &setup.film) {
+        (None, Some(film)) => film::metered(setup, film, &plain),
+        _ => exposure(picture, time) as f32,
+    };
+    Tone { exposure, ..plain }
 }
 
 /// Why there is no painter.
@@ -208,7 +214,7 @@ impl Painter {
             objects: FlatObjects::new(setup)?,
             names: setup.substances.iter().map(|s| s.name.clone()).collect(),
             colors: setup.substances.iter().map(|s| from_srgb8(s.color)).collect(),
-            width: setup.output.width as usize,
+            width: setup.output.width as usize * setup.picture.supersample as usize,
             now: Look::at(&setup.picture, 0.0),
             picture: setup.picture.clone(),
             map: color_map(&setup.picture.map)?,
@@ -372,6 +378,9 @@ impl Painter {
         }
         let mut image = self.draw_image(sim)?;
         self.objects.draw(&mut image, sim.time());
+        if self.picture.supersample > 1 {
+            image = image.shrunk(self.setup.output.width as usize, self.setup.output.height as usize);
+        }
         Ok(Picture::Screen(image))
     }
 

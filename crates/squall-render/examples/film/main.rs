@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ball = Sphere {
         center: [0.42, 0.16, 0.3],
         radius: 0.16,
-        finish: Finish { color: from_hex("#b5482e")?, roughness: 0.35 },
+        finish: Finish { color: from_hex("#b5482e")?, roughness: 0.35, ..Default::default() },
     };
     let day = Style {
         ground: Some(Ground::default()),
@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         lights: vec![Light::directional([-0.6, 0.7, -0.5], [0.5, 0.65, 1.0], 0.3)],
         ambient: Ambient { sky: [0.012, 0.016, 0.028], ground: [0.02, 0.009, 0.003], ..Ambient::default() },
         glow: Glow { strength: 30.0, ..Glow::default() },
-        ground: Some(Ground { finish: Finish { color: [0.13; 3], roughness: 0.9 }, ..Ground::default() }),
+        ground: Some(Ground { finish: Finish { color: [0.13; 3], roughness: 0.9, metal: 0.0 }, ..Ground::default() }),
         background: Some(Background { bottom: from_hex("#0b0d12")?, top: from_hex("#030406")? }),
         ..Style::default()
     };

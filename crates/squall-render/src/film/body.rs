@@ -104,12 +104,12 @@ impl<const N: usize> Shader<'_, N> {
         let above = along(x, outward, 0.7 * cell);
         let [below, around] = body.light(along(x, outward, -0.5 * cell));
         // A white matt surface, less the light from all around, of which the voxels know more.
-        let white = Finish { color: [1.0; 3], roughness: 1.0 };
+        let white = Finish { color: [1.0; 3], roughness: 1.0, metal: 0.0 };
         let lamps = self.lamps(ray, above, normal, white);
         let color = water.mixed(body.color, inside);
         let sent = body.sent(inside);
         let mirrored = fresnel(-dot(ray.direction, normal), water.ior) as f32 * (1.0 - 0.6 * body.roughness);
-        let seen = self.mirrored(water, body, x, mirror(ray.direction, normal), footprint);
+        let seen = self.mirrored_in_body(water, body, x, mirror(ray.direction, normal), footprint);
         std::array::from_fn(|c| {
             let lit = (1.0 - BELOW) * lamps[c] + BELOW * below[c] + around[c];
             (1.0 - mirrored) * color[c] * lit + (mirrored * seen[c]).min(BRIGHTEST) + sent[c]
@@ -117,7 +117,7 @@ impl<const N: usize> Shader<'_, N> {
     }
 
     /// What is seen in the surface of a liquid that scatters.
-    fn mirrored(&self, water: &Water, body: &Body, x: Vec3, direction: Vec3, footprint: f64) -> Rgb {
+    fn mirrored_in_body(&self, water: &Water, body: &Body, x: Vec3, direction: Vec3, footprint: f64) -> Rgb {
         let blur = water.blur;
         let ray = Ray { origin: along(x, direction, 0.5 * water.levels.spacing), direction };
         let crossing = water.levels.crossing(ray.origin, direction, false, true, f64::INFINITY);

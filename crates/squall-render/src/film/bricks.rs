@@ -273,6 +273,16 @@ impl Bricks {
         self.thickest[brick]
     }
 
+    /// The mean optical depth per cell in a brick.
+    pub fn mean_depth(&self, brick: usize) -> f32 {
+        let mean = |(channel, _): &(Channel, Rgb)| {
+            let sum: u64 = channel.values[brick * VALUES..][..VALUES].iter().map(|&v| u64::from(v)).sum();
+            let [lo, step] = channel.scale[brick];
+            lo + step * (sum as f64 / VALUES as f64) as f32
+        };
+        self.substances.iter().map(mean).sum()
+    }
+
     /// Optical depth per cell at spots of a brick.
     #[inline(always)]
     pub fn depth(&self, brick: usize, spots: &Spots) -> [f32; LANES] {

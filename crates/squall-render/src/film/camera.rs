@@ -31,13 +31,18 @@ pub struct Camera {
     pub roll: f64,
     /// Perspective or orthographic.
     pub projection: Projection,
+    /// The radius of the lens, in metres: what is not at the distance of `focus` is blurred. 0: everything is sharp.
+    pub aperture: f64,
+    /// At which distance along the line of sight things are sharp, in metres; `None`: at that of the target.
+    pub focus: Option<f64>,
 }
 
 impl Default for Camera {
     /// From four metres before the origin, along -z.
     fn default() -> Self {
         let projection = Projection::Perspective { fov: 35.0 };
-        Self { position: [0.0, 0.0, 4.0], target: [0.0; 3], up: [0.0, 1.0, 0.0], roll: 0.0, projection }
+        let position = [0.0, 0.0, 4.0];
+        Self { position, target: [0.0; 3], up: [0.0, 1.0, 0.0], roll: 0.0, projection, aperture: 0.0, focus: None }
     }
 }
 
@@ -64,7 +69,7 @@ impl Camera {
     /// A camera on a sphere around `target`. `yaw` 0 looks along -z and 90 along -x; `pitch` 90 looks straight down.
     pub fn orbiting(target: [f64; 3], yaw: f64, pitch: f64, distance: f64, projection: Projection) -> Self {
         let position = along(target, direction(yaw, pitch), distance);
-        Self { position, target, up: up_for(yaw, pitch), roll: 0.0, projection }
+        Self { position, target, up: up_for(yaw, pitch), projection, ..Self::default() }
     }
 
     /// The perspective camera that just sees a whole box in a picture of this aspect (width over height); `margin` 0.1
@@ -96,7 +101,7 @@ impl Camera {
         if !(1..=32768).contains(&width) || !(1..=32768).contains(&height) {
             return Err(RenderError::Size { width, height });
         }
-        let numbers = [self.position, self.target, self.up, [self.roll; 3]];
+        let numbers = [self.position, self.target, self.up, [self.roll, self.aperture, self.focus.unwrap_or(1.0)]];
         let finite = numbers.iter().flatten().all(|v| v.is_finite());
         let back = unit(sub(self.position, self.target));
         let right = back.and_then(|back| unit(cross(self.up, back)));
@@ -112,9 +117,13 @@ impl Camera {
             Projection::Orthographic { height } if height > 0.0 && height.is_finite() => 0.5 * height,
             Projection::Orthographic { .. } => return Err(RenderError::Camera("its picture must have a height")),
         };
+        let focus = self.focus.unwrap_or_else(|| length(sub(self.position, self.target)));
+        if self.aperture < 0.0 || focus <= 0.0 {
+            return Err(RenderError::Camera("`aperture` must not be negative, `focus` must be positive"));
+        }
         let perspective = matches!(self.projection, Projection::Perspective { .. });
-        let size = [width as f64, height as f64];
-        Ok(Lens { position: self.position, right, up, back, half, perspective, size })
+        let (size, aperture) = ([width as f64, height as f64], self.aperture);
+        Ok(Lens { position: self.position, right, up, back, half, perspective, size, aperture, focus })
     }
 
     /// The place that is seen at a place of a picture of this size, in pixels from the upper left corner, on the plane through `point` across the
@@ -158,6 +167,8 @@ pub(super) struct Lens {
     half: f64,
     perspective: bool,
     size: [f64; 2],
+    aperture: f64,
+    focus: f64,
 }
 
 impl Lens {
@@ -172,6 +183,21 @@ impl Lens {
         } else {
             Ray { origin: add(self.position, across), direction: scale(self.back, -1.0) }
         }
+    }
+
+    /// The ray through a place of the picture and a place on the lens, from 0 to 1 both ways: all rays of one place of the picture meet where it
+    /// is sharp.
+    pub fn ray_through(&self, x: f64, y: f64, [u, v]: [f64; 2]) -> Ray {
+        let middle = self.ray(x, y);
+        if self.aperture <= 0.0 {
+            return middle;
+        }
+        // Evenly over the disc.
+        let (r, (s, c)) = (self.aperture * u.sqrt(), (std::f64::consts::TAU * v).sin_cos());
+        let sharp = along(middle.origin, middle.direction, self.focus / -dot(middle.direction, self.back));
+        let origin: Vec3 = std::array::from_fn(|a| middle.origin[a] + r * (c * self.right[a] + s * self.up[a]));
+        let way = sub(sharp, origin);
+        Ray { origin, direction: scale(way, 1.0 / length(way)) }
     }
 
     /// Right, up, and towards the viewer, each of length 1.

@@ -1,14 +1,15 @@
 //! The environment by ray direction: what water reflects and refracts.
 
 use super::camera::Lens;
-use super::style::{Light, Style};
+use super::sky::Dome;
+use super::style::{Light, Source, Style};
 use super::vector::{Vec3, cross, dot, smoothstep, sub, unit};
 use crate::color::{Background, Rgb, mix};
 
 /// A sky with soft lamps, seen by direction.
 ///
-/// It is what clear surfaces mirror and what is behind everything; it does not light matt surfaces or smoke, which is
-/// what [`Light`]s and [`super::Ambient`] are for.
+/// It is what surfaces mirror and what is behind everything; it does not light matt surfaces or smoke, which is
+/// what [`Light`]s and [`super::Ambient`] are for: [`super::Ambient::of`] is the light of a sky.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Environment {
     /// Straight above.
@@ -21,6 +22,8 @@ pub struct Environment {
     pub haze: f64,
     /// Large soft lamps.
     pub boxes: Vec<Softbox>,
+    /// A sky or a picture instead of the three colours; the lights of the style that are very far away are seen in it, too.
+    pub dome: Option<Dome>,
 }
 
 /// A large soft lamp, very far away: a bright rectangle in what water mirrors.
@@ -56,6 +59,7 @@ impl Environment {
                 lamp([-1.0, 0.45, 0.5], [9.0, 26.0], 7.0),
                 lamp([1.0, 0.5, -0.25], [7.0, 28.0], 6.0),
             ],
+            dome: None,
         }
     }
 
@@ -67,7 +71,13 @@ impl Environment {
             nadir: [0.3, 0.32, 0.34],
             haze: 18.0,
             boxes: vec![],
+            dome: None,
         }
+    }
+
+    /// A sky or a picture all around.
+    pub fn of(dome: Dome) -> Self {
+        Self { dome: Some(dome), ..Self::day() }
     }
 }
 
@@ -116,6 +126,8 @@ pub(super) struct Sky<'a> {
     ground: Option<Rgb>,
 }
 
+/// Half the angle of the sun as it is seen in a sky, radians: three times that of the real one, as large as it looks in haze.
+const SUN: f64 = 0.014;
 /// Rows of a flat background that are told apart.
 const ROWS: usize = 512;
 /// Lights look at least as large as this, in degrees: smaller ones would be sparks in single pixels.
@@ -126,17 +138,8 @@ impl<'a> Sky<'a> {
         let lamps = style.environment.iter().flat_map(|e| &e.boxes).map(Lamp::new).collect();
         let haze = style.environment.as_ref().map_or(1.0, |e| e.haze.to_radians().sin());
         let rows = style.background.iter().flat_map(|b: &Background| (0..ROWS).map(|y| b.row(y, ROWS))).collect();
-        let ground = style.ground.as_ref().filter(|g| !g.only_shadow).map(|ground| {
-            let color = ground.mean();
-            let lit = |c: usize| {
-                let lights = style.lights.iter().map(|light| {
-                    let (to, _, strength) = light.at([0.0, ground.height, 0.0]);
-                    strength * light.color[c] * to[1].max(0.0) as f32
-                });
-                color[c] * (style.ambient.sky[c] + lights.sum::<f32>())
-            };
-            std::array::from_fn(lit)
-        });
+        let ground = style.ground.as_ref().filter(|g| !g.only_shadow);
+        let ground = ground.map(|ground| ground.sent_back(&style.ambient, &style.lights));
         Self { style, lamps, haze, rows, axes: lens.axes(), half: lens.half(), ground }
     }
 
@@ -146,8 +149,11 @@ impl<'a> Sky<'a> {
         let up = direction[1];
         let share = |depth: f64| (1.0 - (-up.abs() / depth).exp()) as f32;
         let Environment { zenith, horizon, nadir, .. } = *environment;
-        let mut color =
-            if up >= 0.0 { mix(horizon, zenith, share(self.haze)) } else { mix(horizon, nadir, share(0.7)) };
+        let mut color = match &environment.dome {
+            Some(dome) => dome.at(direction, blur),
+            None if up >= 0.0 => mix(horizon, zenith, share(self.haze)),
+            None => mix(horizon, nadir, share(0.7)),
+        };
         for lamp in &self.lamps {
             let share = lamp.share(direction, blur);
             if share > 0.0 {
@@ -178,11 +184,41 @@ impl<'a> Sky<'a> {
 
     /// What a ray that is not worth following sees, more or less.
     pub fn about(&self, direction: Vec3, blur: f64) -> Rgb {
-        let seen = self.seen(direction, blur);
+        self.with_ground(self.seen(direction, blur), direction, blur)
+    }
+
+    /// What matt and polished objects mirror: without surroundings the light from all around, and not the background, on which a picture may
+    /// only be laid later.
+    pub fn around(&self, direction: Vec3, blur: f64) -> Rgb {
+        let ambient = &self.style.ambient;
+        let seen = match &self.style.environment {
+            Some(_) => self.seen(direction, blur),
+            None => mix(ambient.ground, ambient.sky, (0.5 + 0.5 * direction[1]) as f32),
+        };
+        self.with_ground(seen, direction, blur)
+    }
+
+    fn with_ground(&self, seen: Rgb, direction: Vec3, blur: f64) -> Rgb {
         let Some(ground) = self.ground else { return seen };
         // A wide ray sees both at the horizon.
         let below = 0.5 - 0.5 * direction[1] / blur.max(1e-6);
         mix(seen, ground, below.clamp(0.0, 1.0) as f32)
+    }
+
+    /// What is behind everything on the picture: as it is seen, with the sun in a sky.
+    pub fn behind(&self, direction: Vec3) -> Rgb {
+        let mut seen = self.seen(direction, 0.0);
+        if self.style.environment.as_ref().is_some_and(|e| matches!(e.dome, Some(Dome::Clear(_)))) {
+            for light in self.style.lights.iter().filter(|l| matches!(l.source, Source::Directional(_))).take(1) {
+                let (to, _, strength) = light.at([0.0; 3]);
+                // As wide as the sun, with a soft edge.
+                let away = 2.0 - 2.0 * dot(direction, to);
+                let disc = 1.0 - smoothstep(0.8 * SUN, 1.2 * SUN, away.max(0.0).sqrt());
+                let radiance = strength / (SUN * SUN) as f32 * disc as f32;
+                (0..3).for_each(|c| seen[c] += radiance * light.color[c]);
+            }
+        }
+        seen
     }
 
     /// The lights themselves, as a ray from `x` sees them.

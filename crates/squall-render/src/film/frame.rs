@@ -153,6 +153,19 @@ impl Tone {
 }
 
 impl Frame {
+    /// The mean of pictures of the same size, as a shutter that was open for all of them sees it.
+    pub fn mean(parts: impl IntoIterator<Item = Frame>) -> Option<Frame> {
+        let mut parts = parts.into_iter();
+        let (mut sum, mut count) = (parts.next()?, 1.0);
+        for part in parts {
+            sum.rgba.iter_mut().flatten().zip(part.rgba.iter().flatten()).for_each(|(sum, v)| *sum += v);
+            sum.depth.iter_mut().zip(&part.depth).for_each(|(least, &v)| *least = least.min(v));
+            count += 1.0;
+        }
+        sum.rgba.iter_mut().flatten().for_each(|v| *v /= count);
+        Some(sum)
+    }
+
     /// The picture before a background: opaque.
     pub fn over(mut self, background: &Background) -> Self {
         for (y, row) in self.rgba.chunks_mut(self.width).enumerate() {
@@ -170,6 +183,23 @@ impl Frame {
     pub fn bloom(&mut self, part: f32) {
         if part > 0.0 {
             bloom::spread(&mut self.rgba, [self.width, self.height], part);
+        }
+    }
+
+    /// Grain as film has it, of about this size where light is 1, less in the dark; another in every frame.
+    pub fn grain(&mut self, size: f32, frame: u64) {
+        if size <= 0.0 {
+            return;
+        }
+        for (i, pixel) in self.rgba.iter_mut().enumerate() {
+            // A well mixed number of the pixel and the frame; two of them make a triangle from -1 to 1.
+            let mut hash = (i as u64 ^ frame.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            hash = (hash ^ hash >> 31).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let part = |shift: u32| (hash >> shift & 0xffff) as f32 / 65535.0;
+            let noise = size * (part(16) - part(40));
+            let light = pixel[0].max(pixel[1]).max(pixel[2]).max(0.0);
+            let by = if light > 0.0 { (1.0 + noise * light.min(1.0).sqrt() / light).max(0.0) } else { 1.0 };
+            pixel[..3].iter_mut().for_each(|v| *v *= by);
         }
     }
 

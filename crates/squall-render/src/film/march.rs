@@ -72,6 +72,15 @@ fn scattered(phase: [f32; OCTAVES], root: f32) -> f32 {
     sum
 }
 
+/// How much light from all around there is where the part `open` of it comes in directly: what does not leave again is scattered, and the
+/// part `albedo` of that stays light: `open + open albedo (1 - open) + ..`. White smoke under an even sky is as bright as the sky, as it must be.
+#[inline(always)]
+fn held(open: f32, albedo: f32) -> f32 {
+    // Where nothing comes in, white smoke is still as bright as what is around.
+    const LITTLE: f32 = 1e-5;
+    (open + LITTLE) / (1.0 - albedo * (1.0 - open) + LITTLE)
+}
+
 /// A distant light or the sky, as a ray sees it.
 struct Far {
     towards: [f32; 3],
@@ -93,6 +102,8 @@ pub(super) struct Shine {
     phase: Phase,
     far: Vec<Far>,
     near: Vec<Near>,
+    /// The light of the sky and from below, the last two channels: the mean over all directions is half of each.
+    around: [[f32; 3]; 2],
 }
 
 impl Shine {
@@ -115,10 +126,10 @@ impl Shine {
                 }
             }
         }
-        for color in [style.ambient.sky, style.ambient.ground] {
-            far.push(Far { towards: [0.0; 3], even: true, color });
-        }
-        Self { phase: Phase::new(&style.scatter), far, near }
+        // Light from all around is added by itself.
+        let around = [style.ambient.sky, style.from_below()].map(|half| half.map(|v| 0.5 * v));
+        far.extend(around.map(|_| Far { towards: [0.0; 3], even: true, color: [0.0; 3] }));
+        Self { phase: Phase::new(&style.scatter), far, near, around }
     }
 
     /// How many lights there are; the last two are the sky and the light from below.
@@ -282,8 +293,12 @@ impl<const N: usize> Scene<'_, N> {
                         }
                     }
                     let sent = out.through * hidden[l] / depth[l];
+                    let [above, below] = [roots[shine.far.len() - 2], roots[shine.far.len() - 1]];
                     for c in 0..3 {
-                        out.color[c] += sent * color[c][l] * light[c];
+                        let albedo = color[c][l] / depth[l];
+                        let around =
+                            shine.around[0][c] * held(above, albedo) + shine.around[1][c] * held(below, albedo);
+                        out.color[c] += sent * color[c][l] * (light[c] + around);
                     }
                     out.through *= 1.0 - hidden[l];
                     if out.through < 0.5 && out.half_way == f32::INFINITY {

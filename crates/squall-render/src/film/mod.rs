@@ -35,10 +35,11 @@
 //! | `liquid`, `levels`, `lookup` | water, its surface for rays, what is dissolved in it |
 //! | `water`, `optics` | what is seen in water and through it |
 //! | `caustics` | light that falls through water |
-//! | `body` | light below the surface of liquids that scatter it |
-//! | `environment` | what is all around |
-//! | `surface`, `shading` | objects by their distance, the ground, shadows on them |
+//! | `body` | subsurface light of liquids that scatter it |
+//! | `environment`, `sky` | the surroundings: rooms, clear skies, pictures |
+//! | `surface`, `shading`, `ground_sky` | objects by their distance, the ground, shadows on them |
 //! | `fire` | light that fire throws on smoke and objects |
+//! | `moved` | smoke advected to another moment, for motion blur |
 //! | `sparks` | bright points with trails, on a finished picture |
 //! | `frame`, `bloom` | linear light with depth, its way to a screen, light that spreads in the lens |
 //!
@@ -79,17 +80,20 @@ mod caustics;
 mod environment;
 mod fire;
 mod frame;
+mod ground_sky;
 mod index;
 mod levels;
 mod liquid;
 mod lookup;
 mod march;
+mod moved;
 mod optics;
 mod orbit;
 mod passes;
 mod ramp;
 mod shading;
 mod shadow;
+mod sky;
 mod slope;
 mod sparks;
 mod stage;
@@ -103,9 +107,11 @@ pub use caustics::light_map_bytes;
 pub use environment::{Environment, Softbox};
 pub use frame::{Frame, Tone, View};
 pub use liquid::{Cloudy, Ink, Liquid};
+pub use moved::moved;
 pub use orbit::{Orbit, OrbitKey};
 pub use passes::{Motion, Passes, Wanted, passes};
 pub use ramp::blackbody;
+pub use sky::{ClearSky, Dome, Panorama};
 pub use sparks::{Spark, SparkStyle, draw_sparks};
 pub use stage::{Scene, Stage, Substance, render};
 pub use style::{Ambient, Finish, Glow, Ground, Light, MAX_LIGHTS, Quality, Ramp, Scatter, Source, Style, Tiles};

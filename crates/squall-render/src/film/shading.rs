@@ -4,6 +4,7 @@ use super::bricks::Bricks;
 use super::camera::Ray;
 use super::environment::Sky;
 use super::fire::Fire;
+use super::ground_sky::GroundSky;
 use super::liquid::Water;
 use super::shadow::LightGrid;
 use super::style::{Finish, Ground, Style};
@@ -19,6 +20,7 @@ pub(super) struct Shader<'a, const N: usize> {
     pub lights: &'a LightGrid<N>,
     pub fire: Option<&'a Fire>,
     pub water: Option<&'a Water>,
+    pub ground_sky: Option<&'a GroundSky>,
     pub sky: &'a Sky<'a>,
     /// The middle and the size of everything, in metres.
     pub middle: Vec3,
@@ -84,7 +86,13 @@ impl<'a, const N: usize> Shader<'a, N> {
     }
 
     fn fade(&self, ground: &Ground) -> [f64; 2] {
-        ground.fade.unwrap_or([self.size, 4.0 * self.size])
+        // A sky has a horizon of its own colour to fade into.
+        let under_sky = self.style.environment.as_ref().is_some_and(|e| e.dome.is_some());
+        ground.fade.unwrap_or(if under_sky {
+            [6.0 * self.size, 160.0 * self.size]
+        } else {
+            [self.size, 4.0 * self.size]
+        })
     }
 
     /// Light premultiplied by opacity, and opacity, of what a ray meets. What is `wet` does not shine.
@@ -128,8 +136,17 @@ impl<'a, const N: usize> Shader<'a, N> {
     /// Light that a point of a surface sends along the ray, and what it would be without any shadow.
     fn light(&self, ray: &Ray, x: Vec3, normal: Vec3, finish: Finish) -> (Rgb, Rgb) {
         let Surround { sky, open } = self.ambient(x, normal);
-        let mut lit: Rgb = std::array::from_fn(|c| finish.color[c] * sky[c] * open);
-        let mut bare: Rgb = std::array::from_fn(|c| finish.color[c] * sky[c]);
+        let matt = finish.color.map(|v| v * (1.0 - finish.metal));
+        let mut lit: Rgb = std::array::from_fn(|c| matt[c] * sky[c] * open);
+        let mut bare: Rgb = std::array::from_fn(|c| matt[c] * sky[c]);
+        if let Some((mirrored, direction)) = self.mirrored(ray, normal, finish) {
+            let blur = f64::from(finish.roughness * finish.roughness).max(0.02);
+            let free = open.max(0.3) * self.surfaces.light_past(x, direction, f64::INFINITY, blur);
+            for c in 0..3 {
+                lit[c] += free * mirrored[c];
+                bare[c] += mirrored[c];
+            }
+        }
         let lights = self.style.lights.iter().enumerate().map(|(channel, light)| (Some(channel), light));
         let glow = self.fire.iter().flat_map(|fire| &fire.lamps).map(|lamp| (None, lamp));
         for (channel, light) in lights.chain(glow) {
@@ -151,9 +168,9 @@ impl<'a, const N: usize> Shader<'a, N> {
                 _ => [1.0; 3],
             };
             let glass = self.surfaces.light_through_glass(x, to, far);
-            let highlight = highlight(finish.roughness, normal, to, ray.direction);
+            let highlight = highlight(finish, normal, to, ray.direction);
             for c in 0..3 {
-                let light = strength * light.color[c] * cos as f32 * (finish.color[c] + highlight);
+                let light = strength * light.color[c] * cos as f32 * (matt[c] + highlight[c]);
                 lit[c] += shadow * through[c] * glass[c] * light;
                 bare[c] += light;
             }
@@ -168,20 +185,35 @@ impl<'a, const N: usize> Shader<'a, N> {
         std::array::from_fn(|c| (lit[c] - finish.color[c] * sky[c] * open).max(0.0))
     }
 
+    /// What a surface mirrors of what is all around, and where that is; `None` if it is matt. Rough surfaces mirror less, as their parts hide each other.
+    fn mirrored(&self, ray: &Ray, normal: Vec3, finish: Finish) -> Option<(Rgb, Vec3)> {
+        let smooth = (1.0 - finish.roughness).max(finish.metal);
+        if smooth <= 0.0 {
+            return None;
+        }
+        let cos = -dot(normal, ray.direction);
+        let direction = add(ray.direction, scale(normal, 2.0 * cos));
+        let seen = self.sky.around(direction, f64::from(finish.roughness).max(0.02));
+        let share = fresnel(finish, cos);
+        Some((std::array::from_fn(|c| smooth * smooth * share[c] * seen[c]), direction))
+    }
+
     /// Light from all around, and how much of it reaches a point of a surface.
     fn ambient(&self, x: Vec3, normal: Vec3) -> Surround {
         let ambient = &self.style.ambient;
         let up = 0.5 + 0.5 * normal[1] as f32;
-        let sky = std::array::from_fn(|c| ambient.ground[c] + up * (ambient.sky[c] - ambient.ground[c]));
+        let below = self.style.from_below();
+        let sky = std::array::from_fn(|c| below[c] + up * (ambient.sky[c] - below[c]));
         let objects = self.surfaces.openness(x, normal, 0.15 * self.size);
         let objects = objects * self.water.map_or(1.0, |water| water.openness(x, normal));
-        let smoke = self.lights.past_smoke(
-            self.bricks,
-            self.style.lights.len(),
-            x,
-            unit(add(normal, [0.0, 1.0, 0.0])).unwrap_or(normal),
-            f64::INFINITY,
-        );
+        let on_ground = self.style.ground.as_ref().is_some_and(|g| normal[1] == 1.0 && (x[1] - g.height).abs() < 1e-9);
+        let smoke = match self.ground_sky.filter(|_| on_ground) {
+            Some(map) => 1.0 - ambient.occlusion * (1.0 - map.at(x)),
+            None => {
+                let up = unit(add(normal, [0.0, 1.0, 0.0])).unwrap_or(normal);
+                self.lights.past_smoke(self.bricks, self.style.lights.len(), x, up, f64::INFINITY)
+            }
+        };
         Surround { sky, open: (1.0 - ambient.occlusion * (1.0 - objects)) * smoke }
     }
 }
@@ -191,13 +223,21 @@ struct Surround {
     open: f32,
 }
 
-/// The mirrored light of a source, relative to a white matt surface (Blinn and Phong, normalised, with Schlick's
-/// approximation of Fresnel's law for glass and paint).
-fn highlight(roughness: f32, normal: Vec3, to: Vec3, ray: Vec3) -> f32 {
-    let Some(half) = unit(sub(to, ray)) else { return 0.0 };
-    let roughness = f64::from(roughness).max(0.05);
+/// How much a surface mirrors at an angle, of each colour (Schlick's approximation of Fresnel's law): glass and paint 4 % straight on, metal its colour.
+fn fresnel(finish: Finish, cos: f64) -> Rgb {
+    let rise = (1.0 - cos.clamp(0.0, 1.0)).powi(5) as f32;
+    finish.color.map(|v| {
+        let straight = 0.04 + finish.metal * (v - 0.04);
+        straight + (1.0 - straight) * rise
+    })
+}
+
+/// The mirrored light of a source, relative to a white matt surface (Blinn and Phong, normalised).
+fn highlight(finish: Finish, normal: Vec3, to: Vec3, ray: Vec3) -> Rgb {
+    let Some(half) = unit(sub(to, ray)) else { return [0.0; 3] };
+    let roughness = f64::from(finish.roughness).max(0.05);
     let power = 2.0 / roughness.powi(4) - 2.0;
-    let fresnel = 0.04 + 0.96 * (1.0 - dot(half, to).clamp(0.0, 1.0)).powi(5);
     let shine = (power + 8.0) / 8.0 * dot(half, normal).max(0.0).powf(power.max(0.0));
-    (fresnel * shine * (1.0 - roughness)) as f32
+    let matt = roughness * f64::from(1.0 - finish.metal);
+    fresnel(finish, dot(half, to)).map(|v| v * (shine * (1.0 - matt)) as f32)
 }

@@ -14,7 +14,7 @@ use super::index::Line;
 use super::stage::go_on;
 use super::style::{Ambient, Light, Source, Style};
 use super::surface::Surfaces;
-use super::vector::{Vec3, unit};
+use super::vector::{Vec3, cross, unit};
 use crate::plane::RenderError;
 use rayon::prelude::*;
 use squall_core::CancelToken;
@@ -246,8 +246,32 @@ fn interpolate<T: Node<N>, const N: usize>(nodes: &[T], side: usize, p: [f32; 3]
     lerp(lerp(line[0], line[1], fy), lerp(line[2], line[3], fy), fz)
 }
 
+/// How many small lights a large one is to smoke.
+const AREA_PARTS: usize = 4;
+/// Distant lights of more than this, half an angle in degrees, are large.
+const LARGE: f64 = 3.0;
+
+/// The small lights that a large one is made of: a ring at two thirds of its size.
+fn parts(light: &Light, count: usize) -> Vec<Source> {
+    let Source::Directional(towards) = light.source else { return vec![light.source] };
+    if light.size <= LARGE || count < 2 {
+        return vec![light.source];
+    }
+    let axis = unit(towards).unwrap_or([0.0, 1.0, 0.0]);
+    let beside = if axis[1].abs() < 0.9 { [0.0, 1.0, 0.0] } else { [1.0, 0.0, 0.0] };
+    let right = unit(cross(axis, beside)).unwrap_or([1.0, 0.0, 0.0]);
+    let up = cross(axis, right);
+    let tan = (light.size * 2.0 / 3.0).to_radians().tan();
+    (0..count)
+        .map(|k| {
+            let (s, c) = (std::f64::consts::TAU * (k as f64 + 0.3) / count as f64).sin_cos();
+            Source::Directional(std::array::from_fn(|a| axis[a] + tan * (c * right[a] + s * up[a])))
+        })
+        .collect()
+}
+
 /// The directions that the light of the sky comes from: straight above, and a ring around.
-fn sky_directions(count: usize) -> Vec<(Vec3, f32)> {
+pub(super) fn sky_directions(count: usize) -> Vec<(Vec3, f32)> {
     let (sin, cos) = 50f64.to_radians().sin_cos();
     let ring = (1..count).map(|k| {
         // Off the axes, so that no direction is special.
@@ -274,8 +298,15 @@ impl<const N: usize> LightGrid<N> {
         let past_objects = if surfaces.is_empty() { Vec::new() } else { nodes() };
         let mut grid = Self { side, lamps: style.lights.len(), weights, nodes: nodes(), past_objects };
         for (channel, light) in style.lights.iter().enumerate() {
-            let depth = depths(bricks, Towards::of(light.source, bricks), spacing, cancel)?;
-            fill(&mut grid.nodes, count, channel, |brick, node| root(depth[brick * count + node]));
+            // A large light is several small ones. Of what reaches a place from each the mean root is kept: exact where all are alike.
+            let parts = parts(light, if sky_from > 1 { AREA_PARTS } else { 1 });
+            let mut mean = vec![0.0f32; bricks.places.len() * count];
+            for part in &parts {
+                let depth = depths(bricks, Towards::of(*part, bricks), spacing, cancel)?;
+                let share = 1.0 / parts.len() as f32;
+                mean.par_iter_mut().zip(&depth).for_each(|(mean, depth)| *mean += share * root(*depth));
+            }
+            fill(&mut grid.nodes, count, channel, |brick, node| mean[brick * count + node]);
             fill(&mut grid.past_objects, count, channel, |brick, node| {
                 let cell = [node % side, node / side % side, node / (side * side)].map(|i| i * spacing);
                 light_past(surfaces, light, bricks.world(brick, cell))

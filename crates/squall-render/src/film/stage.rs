@@ -5,12 +5,13 @@ use super::camera::{Camera, Lens, Ray};
 use super::environment::Sky;
 use super::fire::Fire;
 use super::frame::Frame;
+use super::ground_sky::GroundSky;
 use super::index::Line;
 use super::liquid::{Liquid, Water};
 use super::march::{March, Marched, Shine, SmokeRay};
 use super::ramp::Emission;
 use super::shading::{Hit, Shader, What};
-use super::shadow::LightGrid;
+use super::shadow::{LightGrid, octaves, sky_directions};
 use super::style::{Quality, Style, check_substance};
 use super::surface::{Surface, Surfaces};
 use super::vector::{Vec3, add, along, clip, length, scale, sub};
@@ -21,6 +22,7 @@ use crate::plane::RenderError;
 use rayon::prelude::*;
 use squall_core::sample::Isa;
 use squall_core::{CancelToken, Volume};
+use std::ops::Range;
 
 /// One kind of smoke.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +83,7 @@ pub struct Stage<'a> {
     pub(super) emission: Emission,
     pub(super) fire: Option<Fire>,
     pub(super) water: Option<Water>,
+    ground_sky: Option<GroundSky>,
     pub(super) style: Style,
     pub(super) quality: Quality,
     pub(super) middle: Vec3,
@@ -111,6 +114,10 @@ impl<'a> Stage<'a> {
             Lights::Many(LightGrid::new(&bricks, &surfaces, style, spacing, sky, &scene.cancel)?)
         };
         let fire = Fire::new(&bricks, &emission, style);
+        let ground_sky = style.ground.as_ref().and_then(|ground| {
+            // More directions than smoke has: they cost little here.
+            GroundSky::new(&bricks, ground.height, &sky_directions(17), &octaves(style.scatter.softness))
+        });
         let mut water = scene.liquid.as_ref().map(Water::new).transpose()?.flatten();
         if let Some(water) = &mut water {
             water.shine(style, &surfaces, quality, &scene.cancel)?;
@@ -125,6 +132,7 @@ impl<'a> Stage<'a> {
             emission,
             fire,
             water,
+            ground_sky,
             style: style.clone(),
             quality,
             middle,
@@ -151,11 +159,23 @@ impl<'a> Stage<'a> {
     }
 
     /// Draws one picture; see [`render`].
-    pub fn shoot(&self, camera: &Camera, [width, height]: [usize; 2], frame: u64) -> Result<Frame, RenderError> {
+    pub fn shoot(&self, camera: &Camera, size: [usize; 2], frame: u64) -> Result<Frame, RenderError> {
+        self.expose(camera, size, frame, 0..self.quality.samples)
+    }
+
+    /// Draws a picture with some of the rays of each pixel, those of a part of the time that the shutter is open: [`Frame::mean`] of all parts
+    /// is the whole picture.
+    pub fn expose(
+        &self,
+        camera: &Camera,
+        [width, height]: [usize; 2],
+        frame: u64,
+        rays: Range<u32>,
+    ) -> Result<Frame, RenderError> {
         let lens = camera.lens(width, height)?;
         let picture = match &self.lights {
-            Lights::Few(grid) => self.draw(grid, &lens, [width, height], frame),
-            Lights::Many(grid) => self.draw(grid, &lens, [width, height], frame),
+            Lights::Few(grid) => self.draw(grid, &lens, [width, height], frame, rays),
+            Lights::Many(grid) => self.draw(grid, &lens, [width, height], frame, rays),
         };
         self.go_on()?;
         Ok(match &self.style.background {
@@ -169,7 +189,14 @@ impl<'a> Stage<'a> {
         go_on(&self.cancel)
     }
 
-    fn draw<const N: usize>(&self, lights: &LightGrid<N>, lens: &Lens, size: [usize; 2], frame: u64) -> Frame {
+    fn draw<const N: usize>(
+        &self,
+        lights: &LightGrid<N>,
+        lens: &Lens,
+        size: [usize; 2],
+        frame: u64,
+        samples: Range<u32>,
+    ) -> Frame {
         let [width, height] = size;
         let Self { bricks, style, .. } = self;
         let sky = Sky::new(style, lens);
@@ -181,7 +208,7 @@ impl<'a> Stage<'a> {
         let rows = rgba.par_chunks_mut(width).zip(depth.par_chunks_mut(width)).enumerate();
         rows.for_each(|(y, (rgba, depth))| {
             let mut row = Row::new(width);
-            for sample in 0..self.quality.samples {
+            for sample in samples.clone() {
                 if self.go_on().is_err() {
                     return;
                 }
@@ -191,7 +218,7 @@ impl<'a> Stage<'a> {
                 isa.run(March { bricks, lights, shine: &shine, emission, fire, step, rays: smoke, out: marched });
                 row.collect(lens, &shader, rgba, depth);
             }
-            let share = 1.0 / self.quality.samples as f32;
+            let share = 1.0 / samples.len() as f32;
             rgba.iter_mut().flatten().for_each(|v| *v *= share);
         });
         Frame { width, height, rgba, depth }
@@ -203,7 +230,8 @@ impl<'a> Stage<'a> {
     pub(super) fn shader<'s, const N: usize>(&'s self, lights: &'s LightGrid<N>, sky: &'s Sky<'s>) -> Shader<'s, N> {
         let Self { bricks, surfaces, style, middle, size, .. } = self;
         let (fire, water) = (self.fire.as_ref(), self.water.as_ref());
-        Shader { style, surfaces, bricks, lights, fire, water, sky, middle: *middle, size: *size }
+        let ground_sky = self.ground_sky.as_ref();
+        Shader { style, surfaces, bricks, lights, fire, water, ground_sky, sky, middle: *middle, size: *size }
     }
 }
 
@@ -257,8 +285,8 @@ impl<'a> Row<'a> {
         self.before.clear();
         let bricks = shader.bricks;
         for x in 0..self.marched.len() {
-            let [u, v] = place_in_pixel(x, y, sample, samples);
-            let ray = lens.ray(x as f64 + u, y as f64 + v);
+            let [u, v] = place_in_pixel(sample, samples);
+            let ray = lens.ray_through(x as f64 + u, y as f64 + v, place_on_lens(x, y, sample));
             let hit = shader.hit(&ray, |t| lens.footprint(t));
             let far = hit.as_ref().map_or(f64::INFINITY, |hit| hit.distance);
             let part = bricks.part_inside(&ray, far);
@@ -290,7 +318,7 @@ impl<'a> Row<'a> {
                 }
             }
             if shader.style.environment.is_some() && through > 0.0 {
-                let behind = shader.sky.seen(self.rays[x].direction, 0.0);
+                let behind = shader.sky.behind(self.rays[x].direction);
                 (0..3).for_each(|c| color[c] += through * behind[c]);
                 through = 0.0;
             }
@@ -301,16 +329,27 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Where in a pixel a ray goes through: its middle if it is the only one, else evenly spread in both directions
-/// (Hammersley's points, shifted differently in every pixel).
-fn place_in_pixel(x: usize, y: usize, sample: u32, samples: u32) -> [f64; 2] {
+/// Where in a pixel a ray goes through: its middle if it is the only one, else evenly spread in both directions (Hammersley's points), denser
+/// in the middle and into the neighbours, so that edges have no steps. The same in all pixels: with few rays, edges that differ from pixel to pixel
+/// look dotted.
+fn place_in_pixel(sample: u32, samples: u32) -> [f64; 2] {
     if samples == 1 {
         return [0.5; 2];
     }
-    let shift = |k: usize| f64::from(pattern(x + 131 * k, y + 61 * k));
-    let u = (f64::from(sample) + 0.5) / f64::from(samples) + shift(1);
-    let v = f64::from(sample.reverse_bits()) / 4_294_967_296.0 + shift(2);
-    [u % 1.0, v % 1.0]
+    let half = 0.5 / f64::from(samples);
+    let (u, v) =
+        (f64::from(sample) / f64::from(samples) + half, f64::from(sample.reverse_bits()) / 4_294_967_296.0 + half);
+    let tent = |u: f64| if u < 0.5 { (2.0 * u).sqrt() - 1.0 } else { 1.0 - (2.0 - 2.0 * u).max(0.0).sqrt() };
+    [0.5 + FILTER * tent(u), 0.5 + FILTER * tent(v)]
+}
+
+/// How far from the middle of a pixel its rays reach, in pixels.
+const FILTER: f64 = 0.9;
+
+/// Where on the lens a ray starts, from 0 to 1 both ways: spread evenly over the rays of a pixel, by the sequence of Roberts' plastic number.
+fn place_on_lens(x: usize, y: usize, sample: u32) -> [f64; 2] {
+    let at = |k: usize, step: f64| (f64::from(pattern(x + 29 * k, y + 83 * k)) + step * f64::from(sample)) % 1.0;
+    [at(3, 0.754_877_666), at(4, 0.569_840_291)]
 }
 
 /// How far into its first step a ray starts: different for neighbours, for the rays of a pixel and for frames.

@@ -1,6 +1,7 @@
 //! How things look: plain data, every part with a default.
 
 use super::environment::Environment;
+use super::sky::Dome;
 use super::vector::{Vec3, unit};
 use crate::color::{Background, Rgb, mix};
 use crate::colormap::ColorMap;
@@ -173,6 +174,11 @@ impl Default for Ambient {
 }
 
 impl Ambient {
+    /// The light of a sky or a picture. What comes from below is that of its lower half: a [`Ground`] sends back light by itself.
+    pub fn of(dome: &Dome, occlusion: f32) -> Self {
+        Self { sky: dome.from_above(), ground: dome.from_below(), occlusion }
+    }
+
     /// No light but that of the lights.
     pub const NONE: Self = Self { sky: [0.0; 3], ground: [0.0; 3], occlusion: 0.0 };
 }
@@ -184,11 +190,13 @@ pub struct Finish {
     pub color: Rgb,
     /// From 0 (polished) to 1 (matt).
     pub roughness: f32,
+    /// From 0 (paint, stone) to 1 (metal): metal has no light but what it mirrors, in its own colour.
+    pub metal: f32,
 }
 
 impl Default for Finish {
     fn default() -> Self {
-        Self { color: [0.5, 0.5, 0.5], roughness: 0.45 }
+        Self { color: [0.5, 0.5, 0.5], roughness: 0.45, metal: 0.0 }
     }
 }
 
@@ -206,21 +214,35 @@ pub struct Ground {
     pub only_shadow: bool,
     /// A pattern, by which the eye sees what water bends.
     pub pattern: Option<Tiles>,
+    /// From 0 to 1: how much of the light that falls on it goes up again to smoke and objects, instead of [`Ambient::ground`].
+    pub bounce: f32,
 }
 
 impl Default for Ground {
     fn default() -> Self {
-        let finish = Finish { color: [0.22, 0.21, 0.2], roughness: 0.9 };
-        Self { height: 0.0, finish, fade: None, only_shadow: false, pattern: None }
+        let finish = Finish { color: [0.22, 0.21, 0.2], roughness: 0.9, metal: 0.0 };
+        Self { height: 0.0, finish, fade: None, only_shadow: false, pattern: None, bounce: 0.0 }
     }
 }
 
 impl Ground {
     /// A bright floor of tiles, each of `size` metres: for water.
     pub fn tiled(height: f64, size: f64) -> Self {
-        let finish = Finish { color: [0.55, 0.57, 0.6], roughness: 0.9 };
+        let finish = Finish { color: [0.55, 0.57, 0.6], roughness: 0.9, metal: 0.0 };
         let tiles = Tiles { size, color: [0.3, 0.33, 0.37], joint: Some(0.05 * size) };
         Self { height, finish, pattern: Some(tiles), ..Self::default() }
+    }
+
+    /// What it sends back where no shadow falls.
+    pub(super) fn sent_back(&self, ambient: &Ambient, lights: &[Light]) -> Rgb {
+        let color = self.mean();
+        std::array::from_fn(|c| {
+            let lights = lights.iter().map(|light| {
+                let (to, _, strength) = light.at([0.0, self.height, 0.0]);
+                strength * light.color[c] * to[1].max(0.0) as f32
+            });
+            color[c] * (ambient.sky[c] + lights.sum::<f32>())
+        })
     }
 
     /// The mean colour.
@@ -271,7 +293,7 @@ impl Tiles {
 pub struct Quality {
     /// Length of a step along a ray, in cells.
     pub step: f32,
-    /// Rays per pixel, from 1 to 16.
+    /// Rays per pixel, from 1 to 64.
     pub samples: u32,
     /// Light is computed at every cell (1) or at every second (2). The difference is hard to see; every cell takes six
     /// times as long and eight times the memory.
@@ -308,6 +330,15 @@ fn check_color(what: &'static str, color: Rgb) -> Result<(), RenderError> {
 }
 
 impl Style {
+    /// Light from below: that of the surroundings, and what the ground sends back. Half of the ground under smoke lies in its shadow.
+    pub(super) fn from_below(&self) -> Rgb {
+        const LIT: f32 = 0.5;
+        let below = self.ambient.ground;
+        let Some(ground) = self.ground.as_ref().filter(|g| !g.only_shadow) else { return below };
+        let back = ground.sent_back(&self.ambient, &self.lights);
+        mix(below, back.map(|v| LIT * v), ground.bounce)
+    }
+
     /// Refuses what cannot be drawn.
     pub(super) fn check(&self) -> Result<(), RenderError> {
         check("anisotropy", self.scatter.anisotropy, -0.9, 0.9)?;
@@ -341,6 +372,7 @@ impl Style {
             check("ground height", ground.height, -1e12, 1e12)?;
             check_color("ground colour", ground.finish.color)?;
             check("ground roughness", ground.finish.roughness, 0.0, 1.0)?;
+            check("light from the ground", ground.bounce, 0.0, 1.0)?;
             if let Some([from, to]) = ground.fade {
                 check("start of the ground's fading", from, 0.0, 1e12)?;
                 check("end of the ground's fading", to, from.max(1e-12), 1e12)?;
@@ -352,7 +384,7 @@ impl Style {
             }
         }
         if let Some(environment) = &self.environment {
-            let Environment { zenith, horizon, nadir, haze, boxes } = environment;
+            let Environment { zenith, horizon, nadir, haze, boxes, dome: _ } = environment;
             [zenith, horizon, nadir].into_iter().try_for_each(|&c| check_color("colour of the surroundings", c))?;
             check("haze", *haze, 0.1, 90.0)?;
             for lamp in boxes {
@@ -370,7 +402,7 @@ impl Quality {
     /// Refuses what cannot be drawn.
     pub(super) fn check(&self) -> Result<(), RenderError> {
         check("step", self.step, 0.01, 8.0)?;
-        check("samples", self.samples, 1.0, 16.0)?;
+        check("samples", self.samples, 1.0, 64.0)?;
         check("light spacing", self.light_spacing as u32, 1.0, 2.0)?;
         check("sky directions", self.sky_directions as u32, 1.0, 9.0)
     }

@@ -317,7 +317,8 @@ fn trace(surface: &dyn Surface, ray: &Ray, from: f64, to: f64, footprint: &impl 
             }
             return (t <= to).then_some(t);
         }
-        t += (side * distance).max(close);
+        // Along a surface steps are a part of a pixel: shorter ones run out before its edge, which then has holes.
+        t += (side * distance).max(100.0 * close);
         distance = at(t);
     }
     None

@@ -33,7 +33,7 @@ fn scattered_light_is_the_integral_of_single_scattering() {
 fn the_shadow_of_a_slab_on_the_ground_is_as_deep_as_the_slab() {
     // A slab from 1 to 2 m above the ground; the camera looks at the ground below it.
     let slab = smoke([32, 20, 32], 0.1, |c| if c[1] >= 10 { 0.5 } else { 0.0 });
-    let ground = Ground { finish: Finish { color: [0.4; 3], roughness: 1.0 }, ..Ground::default() };
+    let ground = Ground { finish: Finish { color: [0.4; 3], roughness: 1.0, metal: 0.0 }, ..Ground::default() };
     let camera = Camera {
         position: [1.6, 0.4, 5.0],
         target: [1.6, 0.0, 1.6],
@@ -113,7 +113,7 @@ fn a_point_light_is_weaker_by_the_square_of_the_distance() {
     assert!((ratio - 4.0).abs() < 0.02, "{ratio}");
 
     let nothing = Volume::default();
-    let ground = Some(Ground { finish: Finish { color: [0.5; 3], roughness: 1.0 }, ..Ground::default() });
+    let ground = Some(Ground { finish: Finish { color: [0.5; 3], roughness: 1.0, metal: 0.0 }, ..Ground::default() });
     let camera = Camera { position: [0.0, 9.0, 0.1], up: [0.0, 0.0, -1.0], ..Camera::default() };
     let floor_at = |height: f64| {
         let style = Style { ground, ..one_light(Light::point([0.0, height, 0.0], [1.0; 3], 1.0)) };
@@ -174,7 +174,8 @@ fn lit_by_a_cube(glow: f32, between: impl Fn([usize; 3]) -> f32, kappa: f32) -> 
     let cells = [64, 64, 64];
     let heat = smoke(cells, 0.05, |c| if c.iter().all(|c| (24..40).contains(c)) { 1.0 } else { 0.0 });
     let haze = smoke(cells, 0.05, between);
-    let ground = Ground { height: -1.4, finish: Finish { color: [0.5; 3], roughness: 1.0 }, ..Ground::default() };
+    let ground =
+        Ground { height: -1.4, finish: Finish { color: [0.5; 3], roughness: 1.0, metal: 0.0 }, ..Ground::default() };
     let style = Style {
         lights: Vec::new(),
         ambient: Ambient::NONE,

@@ -1,5 +1,6 @@
 //! Facts about pictures of smoke, water, objects and light.
 
+mod camera;
 mod light;
 mod objects;
 mod passes;

@@ -1,6 +1,7 @@
 use super::*;
 
-const BALL: Sphere = Sphere { center: [0.0; 3], radius: 1.0, finish: Finish { color: [0.5; 3], roughness: 1.0 } };
+const BALL: Sphere =
+    Sphere { center: [0.0; 3], radius: 1.0, finish: Finish { color: [0.5; 3], roughness: 1.0, metal: 0.0 } };
 
 fn camera() -> Camera {
     Camera { position: [0.0, 0.0, 6.0], projection: Projection::Perspective { fov: 30.0 }, ..Camera::default() }

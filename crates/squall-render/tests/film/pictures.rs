@@ -131,7 +131,7 @@ fn what_cannot_be_drawn_is_refused_with_its_name() {
     refused(&scene, lit(Light::point([0.0, f64::NAN, 0.0], [1.0; 3], 1.0)), FINE, "light place");
     refused(&scene, lit(Light::point([0.0; 3], [1.0, -1.0, 0.0], 1.0)), FINE, "light colour");
     refused(&scene, good(), Quality { step: 0.0, ..FINE }, "step");
-    refused(&scene, good(), Quality { samples: 17, ..FINE }, "samples");
+    refused(&scene, good(), Quality { samples: 65, ..FINE }, "samples");
     refused(&only(&puff, f32::NAN, 0.5), good(), FINE, "kappa");
     refused(&only(&puff, 1.0, 1.5), good(), FINE, "albedo");
     let mut short = puff.clone();

@@ -113,7 +113,7 @@ fn several_substances_mix_their_colours_by_how_much_there_is() {
         substances: vec![substance(&red, [1.0, 0.0, 0.0]), substance(&blue, [0.0, 0.0, 1.0])],
         ..Scene::default()
     };
-    let style = Style { ambient: Ambient { sky: [1.0; 3], ground: [0.0; 3], occlusion: 0.0 }, ..bare() };
+    let style = Style { ambient: Ambient { sky: [1.0; 3], ground: [1.0; 3], occlusion: 0.0 }, ..bare() };
     let frame = draw(&scene, &style, &front([1.6; 3], 1.6), [16, 16]);
     let (left, right) = (frame.rgba[8 * 16 + 3], frame.rgba[8 * 16 + 12]);
     // A quarter of the optical depth on the left is red; light without shadow shows that share.

@@ -48,7 +48,9 @@ fn clear_water_that_does_not_bend_light_is_not_seen() {
     let (ball, style) = studio();
     // What is wet does not shine, and how far objects cover each other depends on the size of everything.
     let ball = Sphere { finish: Finish { roughness: 1.0, ..ball.finish }, ..ball };
-    let style = Style { ambient: Ambient { occlusion: 0.0, ..style.ambient }, ..style };
+    let matt = |ground: Ground| Ground { finish: Finish { roughness: 1.0, ..ground.finish }, ..ground };
+    let (ground, ambient) = (style.ground.map(matt), Ambient { occlusion: 0.0, ..style.ambient });
+    let style = Style { ground, ambient, ..style };
     let volume = block([0.3, 0.0, 0.3], [1.3, 0.8, 1.3]);
     let scene = Scene { surfaces: vec![&ball], ..of(Liquid { ior: 1.0, ..clear(&volume) }) };
     let without = Scene { liquid: None, ..scene.clone() };
@@ -76,8 +78,14 @@ fn an_empty_liquid_changes_nothing() {
 
 /// Looks straight down on a block of water that fills the picture, over a white sky below.
 fn straight_down(liquid: Liquid<'_>, above: f32, below: f32) -> [f32; 4] {
-    let environment =
-        Environment { zenith: [above; 3], horizon: [above; 3], nadir: [below; 3], haze: 0.1, boxes: vec![] };
+    let environment = Environment {
+        zenith: [above; 3],
+        horizon: [above; 3],
+        nadir: [below; 3],
+        haze: 0.1,
+        boxes: vec![],
+        dome: None,
+    };
     let style = Style { environment: Some(environment), ..bare() };
     let camera = Camera::orbiting([0.8; 3], 0.0, 90.0, 4.0, Projection::Orthographic { height: 0.2 });
     middle(&draw(&of(liquid), &style, &camera, [9, 9]))
@@ -117,7 +125,7 @@ fn white_light_has_the_tint_after_as_many_metres() {
 #[test]
 fn a_shadow_in_light_from_above_has_the_tint_of_the_water() {
     let volume = block([0.2, 0.6, 0.2], [1.4, 1.2, 1.4]);
-    let ground = Ground { finish: Finish { color: [0.5; 3], roughness: 1.0 }, ..Ground::default() };
+    let ground = Ground { finish: Finish { color: [0.5; 3], roughness: 1.0, metal: 0.0 }, ..Ground::default() };
     let style = Style { ground: Some(ground), ..one_light(Light::directional([0.0, 1.0, 0.0], [1.0; 3], 1.0)) };
     // From the side, below the water.
     let camera = Camera {
@@ -143,7 +151,7 @@ fn water_gathers_light_and_keeps_as_much_of_it_as_comes_in() {
         (r(0.8) - 0.7).max(r(1.6) - 0.7)
     });
     let ground = Ground {
-        finish: Finish { color: [1.0; 3], roughness: 1.0 },
+        finish: Finish { color: [1.0; 3], roughness: 1.0, metal: 0.0 },
         height: -0.6,
         fade: Some([90.0, 99.0]),
         ..Ground::default()
@@ -176,8 +184,9 @@ fn looking_up_from_below_beyond_the_critical_angle_shows_a_mirror() {
     // A camera under water, in a bright world above: the sky is in a cone of 48.6 degrees to either side, and around it
     // the black floor is mirrored.
     let volume = water([32; 3], 0.25, |x| x[1] - 4.0);
-    let environment = Environment { zenith: [1.0; 3], horizon: [1.0; 3], nadir: [0.0; 3], haze: 1.0, boxes: vec![] };
-    let ground = Ground { finish: Finish { color: [0.0; 3], roughness: 1.0 }, ..Ground::default() };
+    let environment =
+        Environment { zenith: [1.0; 3], horizon: [1.0; 3], nadir: [0.0; 3], haze: 1.0, boxes: vec![], dome: None };
+    let ground = Ground { finish: Finish { color: [0.0; 3], roughness: 1.0, metal: 0.0 }, ..Ground::default() };
     let style = Style { environment: Some(environment), ground: Some(ground), ..bare() };
     let at = |angle: f64| {
         let (s, c) = angle.to_radians().sin_cos();
@@ -305,7 +314,7 @@ fn tiles_show_both_colours_near_by_and_their_mean_far_away() {
     let light = Light::directional([0.0, 1.0, 0.0], [1.0; 3], 1.0);
     let look = |joint: Option<f64>, height: f64| {
         let tiles = Tiles { size: 1.0, color: [0.0; 3], joint };
-        let finish = Finish { color: [1.0; 3], roughness: 1.0 };
+        let finish = Finish { color: [1.0; 3], roughness: 1.0, metal: 0.0 };
         let ground = Ground { finish, pattern: Some(tiles), fade: Some([1e5, 1e6]), ..Ground::default() };
         let camera = Camera::orbiting([0.0; 3], 0.0, 90.0, 9.0, Projection::Orthographic { height });
         let frame = draw(&Scene::default(), &Style { ground: Some(ground), ..one_light(light) }, &camera, [64, 64]);

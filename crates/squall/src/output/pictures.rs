@@ -35,11 +35,13 @@ pub(crate) fn finish(setup: &Setup, picture: Picture, time: f64) -> (Pixels, Opt
         Picture::Screen(image) => return (Pixels::Opaque(image), None),
         Picture::Film(frame) => frame,
     };
-    let tone = tone(&setup.picture, time);
+    let tone = tone(setup, time);
     let bloom = setup.picture.bloom.at(time).clamp(0.0, 1.0) as f32;
-    let lensed = (bloom > 0.0).then(|| {
+    let grain = setup.picture.grain.at(time).clamp(0.0, 1.0) as f32;
+    let lensed = (bloom > 0.0 || grain > 0.0).then(|| {
         let mut lensed = frame.clone();
         lensed.bloom(bloom);
+        lensed.grain(grain / tone.exposure, (time * setup.time.fps).round() as u64);
         lensed
     });
     let shown = lensed.as_ref().unwrap_or(&frame);

@@ -1,12 +1,14 @@
 //! 3D pictures.
 
+use squall_core::volume::BLOCK;
 use squall_core::{CancelToken, Shape, Simulation, Volume};
 use squall_render::color::{Background, from_srgb8};
 use squall_render::film::{
-    Ambient, Camera, Cloudy, Environment, Finish, Frame, Glow, Ground, Ink, Light, Liquid, Orbit, OrbitKey, Passes,
-    Projection, Quality, Ramp, Scatter, Scene, ShapeSurface, Source, Spark, SparkStyle, Stage, Style, Substance,
-    Surface as FilmSurface, Tiles, Wanted, draw_sparks, passes,
+    Ambient, Camera, ClearSky, Cloudy, Dome, Environment, Finish, Frame, Glow, Ground, Ink, Light, Liquid, Orbit,
+    OrbitKey, Passes, Projection, Quality, Ramp, Scatter, Scene, ShapeSurface, Source, Spark, SparkStyle, Stage, Style,
+    Substance, Surface as FilmSurface, Tiles, Tone, Wanted, draw_sparks, moved, passes,
 };
+use squall_render::texture::fine::refined;
 use squall_render::{ColorMap, RenderError, Rgb};
 
 use super::PainterError;
@@ -57,7 +59,24 @@ pub struct FilmPainter {
     cancel: CancelToken,
 }
 
+/// From how many pixels on a cell is seen as one.
+const SEEN_CELLS: f64 = 2.5;
+/// More cells than this are not made finer: eight times as many would take gigabytes.
+const MOST_SMOOTH: usize = 12_000_000;
+
 impl Volumes {
+    /// The same `seconds` later; `time` is when pictures are taken.
+    fn later(&self, seconds: f64, time: f64) -> Result<Self, RenderError> {
+        let Some([u, v, w]) = &self.velocity else { return Ok(self.clone()) };
+        let carried = |volume: &Volume| moved(volume, [u, v, w], seconds);
+        Ok(Self {
+            substances: self.substances.iter().map(carried).collect::<Result<_, _>>()?,
+            heat: self.heat.as_ref().map(carried).transpose()?,
+            objects_at: Some(self.objects_at.unwrap_or(time) + seconds),
+            ..self.clone()
+        })
+    }
+
     /// A field of values from 0 to 1 that is seen as light and hides itself.
     pub(crate) fn of_light(field: Volume, objects_at: Option<f64>) -> Self {
         Self { substances: vec![field.clone()], heat: Some(field), objects_at, ..Self::default() }
@@ -87,7 +106,11 @@ impl FilmPainter {
         let resolution = 0.5 * setup.grid.spacing()[0];
         let mut objects = Vec::new();
         for object in setup.objects.iter().filter(|o| o.visible) {
-            let finish = Finish { color: from_srgb8(object.color), roughness: object.roughness as f32 };
+            let finish = Finish {
+                color: from_srgb8(object.color),
+                roughness: object.roughness as f32,
+                metal: object.metal as f32,
+            };
             objects.push((shape::moving::<3>(&object.shape, &object.motion, resolution)?, finish, object.glass));
         }
         let quality = match r.quality {
@@ -142,23 +165,75 @@ impl FilmPainter {
             }
         };
         let (substances, heat) = (self.substances().map(volume).collect(), self.heat().map(volume));
+        let velocity = self.wants_velocity().then(|| velocity_of(sim));
         let inks = self.inks().map(|name| volume_of(sim, name)).collect();
         let sparks = if self.setup.embers.is_some() { sparks(sim) } else { Vec::new() };
-        Volumes { substances, heat, inks, sparks, objects_at: Some(sim.time()), ..Volumes::default() }
+        Volumes { substances, heat, inks, sparks, velocity, objects_at: Some(sim.time()), ..Volumes::default() }
     }
 
     /// Takes the picture of a frame at a time, in seconds.
     pub fn shoot(&mut self, volumes: &Volumes, time: f64, frame: u64) -> Result<Frame, RenderError> {
-        let (camera, size) = (self.camera.at(time)?, self.size);
-        let mut shot = self.with_scene(volumes, time, |scene, style, quality| {
-            Stage::new(scene, style, quality)?.shoot(&camera, size, frame)
-        })?;
+        let (size, samples) = (self.size, self.quality.samples);
+        self.camera.look(volumes);
+        let smooth = self.smooth(volumes, time)?;
+        let volumes = smooth.as_ref().unwrap_or(volumes);
+        let open = self.open_shutter();
+        if open == 0.0 || volumes.velocity.is_none() || samples < 2 {
+            let camera = self.camera.at(time)?;
+            let shot = self.with_scene(volumes, time, |scene, style, quality| {
+                Stage::new(scene, style, quality)?.shoot(&camera, size, frame)
+            })?;
+            return self.add_sparks(shot, volumes, time);
+        }
+        // Each ray of a pixel sees another moment. A moment before or after, everything is where its velocity carries it.
+        let parts = (0..samples).map(|ray| {
+            let later = open * ((f64::from(ray) + 0.5) / f64::from(samples) - 0.5);
+            let camera = self.camera.at(time + later)?;
+            let there = volumes.later(later, time)?;
+            self.with_scene(&there, time, |scene, style, quality| {
+                Stage::new(scene, style, quality)?.expose(&camera, size, frame, ray..ray + 1)
+            })
+        });
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        let shot = Frame::mean(parts).ok_or(RenderError::Size { width: size[0], height: size[1] })?;
+        self.add_sparks(shot, volumes, time)
+    }
+
+    /// Draws embers, whose trails are their motion blur.
+    fn add_sparks(&self, mut shot: Frame, volumes: &Volumes, time: f64) -> Result<Frame, RenderError> {
         if let Some(embers) = &self.setup.embers {
             let (size, trail, strength) = (embers.size, embers.trail, embers.strength as f32);
             let style = SparkStyle { size, trail, strength, ..SparkStyle::default() };
-            draw_sparks(&mut shot, &camera, &volumes.sparks, &style)?;
+            draw_sparks(&mut shot, &self.camera.at(time)?, &volumes.sparks, &style)?;
         }
         Ok(shot)
+    }
+
+    /// Seconds that the shutter is open.
+    fn open_shutter(&self) -> f64 {
+        self.setup.film.as_ref().map_or(0.0, |film| film.camera.shutter / 360.0 / self.setup.time.fps)
+    }
+
+    /// Whether pictures need the velocity.
+    pub fn wants_velocity(&self) -> bool {
+        self.open_shutter() > 0.0 && self.quality.samples > 1 && self.setup.picture.show != Show::Water
+    }
+
+    /// The same on finer cells, smooth between those of the simulation, where pixels are so fine that its cells would be seen.
+    fn smooth(&self, volumes: &Volumes, time: f64) -> Result<Option<Volumes>, RenderError> {
+        let wanted = self.setup.film.as_ref().is_some_and(|film| film.render.smooth);
+        let Some(spacing) = volumes.substances.iter().map(|v| v.spacing).find(|&h| h > 0.0) else { return Ok(None) };
+        let cells: usize = volumes.substances.iter().chain(&volumes.heat).map(|v| v.values.len()).sum();
+        let pixels = spacing / self.camera.pixel(time, self.size[1])?;
+        if !wanted || pixels < SEEN_CELLS || cells > MOST_SMOOTH {
+            return Ok(None);
+        }
+        let finer = |volume: &Volume| refined(volume, 2, None);
+        Ok(Some(Volumes {
+            substances: volumes.substances.iter().map(finer).collect(),
+            heat: volumes.heat.as_ref().map(finer),
+            ..volumes.clone()
+        }))
     }
 
     /// More than colour from the same rays.
@@ -264,6 +339,19 @@ pub(super) fn volume_of(sim: &dyn Simulation, name: &str) -> Volume {
     out
 }
 
+/// The velocity at the centres of cells.
+fn velocity_of(sim: &dyn Simulation) -> [Volume; 3] {
+    std::array::from_fn(|a| {
+        let mut out = Volume::default();
+        if !sim.volume("velocity", a, &mut out) {
+            let mut values = Vec::new();
+            sim.read("velocity", a, &mut values);
+            out = dense(sim, &values);
+        }
+        out
+    })
+}
+
 /// Values of the cells of a box as a volume, whose cells are cubes.
 fn dense(sim: &dyn Simulation, values: &[f32]) -> Volume {
     let (origin, h) = sim.placement();
@@ -299,6 +387,16 @@ fn dense(sim: &dyn Simulation, values: &[f32]) -> Volume {
 /// What everything looks like at a time.
 fn style(setup: &Setup, film: &Film, time: f64) -> Style {
     let r = &film.render;
+    // As it was chosen, whatever the tone and an automatic exposure make of light.
+    let shown = super::tone(setup, time);
+    let per = if setup.picture.exposure.is_none() { 1.0 / shown.exposure } else { 1.0 };
+    let [top, bottom] = setup.picture.background.map(|color| shown.light_for(from_srgb8(color)).map(|v| v * per));
+    Style { background: (!r.transparent).then_some(Background { bottom, top }), ..without_background(film, time) }
+}
+
+/// The same before whatever the style has behind it.
+fn without_background(film: &Film, time: f64) -> Style {
+    let r = &film.render;
     let light = |l: &setup::Light| Light {
         source: match &l.source {
             LightSource::Sun(towards) => Source::Directional(towards.each_ref().map(|c| c.at(time))),
@@ -318,21 +416,20 @@ fn style(setup: &Setup, film: &Film, time: f64) -> Style {
         strength: g.strength.at(time).max(0.0) as f32,
         light: g.light.at(time).max(0.0) as f32,
     });
-    // As it was chosen, whatever the tone makes of light.
-    let shown = super::tone(&setup.picture, time);
-    let [top, bottom] = setup.picture.background.map(|color| shown.light_for(from_srgb8(color)));
+    let dome = dome(film, time);
+    let occlusion = r.ambient.occlusion as f32;
     Style {
         scatter: Scatter { anisotropy: r.anisotropy as f32, softness: r.softness as f32, back: r.back as f32 },
         glow,
         lights: film.lights.iter().map(light).collect(),
-        ambient: Ambient {
-            sky: from_srgb8(r.ambient.sky),
-            ground: from_srgb8(r.ambient.below),
-            occlusion: r.ambient.occlusion as f32,
+        ambient: match &dome {
+            Some(dome) => Ambient::of(dome, occlusion),
+            None => Ambient { sky: from_srgb8(r.ambient.sky), ground: from_srgb8(r.ambient.below), occlusion },
         },
         ground: r.ground.as_ref().map(|g| Ground {
             height: g.height,
-            finish: Finish { color: from_srgb8(g.color), roughness: g.roughness as f32 },
+            finish: Finish { color: from_srgb8(g.color), roughness: g.roughness as f32, metal: 0.0 },
+            bounce: g.bounce as f32,
             fade: g.fade,
             only_shadow: g.only_shadow,
             pattern: (g.tiles > 0.0).then(|| Tiles {
@@ -341,9 +438,81 @@ fn style(setup: &Setup, film: &Film, time: f64) -> Style {
                 joint: Some(0.05 * g.tiles),
             }),
         }),
-        environment: (r.sky == Sky::Studio).then(Environment::studio),
-        background: (!r.transparent).then_some(Background { bottom, top }),
+        environment: match dome {
+            // Behind what is to be transparent there is nothing.
+            _ if r.transparent => None,
+            Some(dome) => Some(Environment::of(dome)),
+            None => (r.sky == Sky::Studio).then(Environment::studio),
+        },
+        background: None,
     }
+}
+
+/// A sky, or a picture of all around.
+fn dome(film: &Film, time: f64) -> Option<Dome> {
+    let r = &film.render;
+    let strength = r.sky_light.at(time).max(0.0);
+    if let Some((_, picture)) = &r.environment {
+        return Some(Dome::Picture(picture.turned(r.environment_turn.at(time), strength as f32)));
+    }
+    let sun = film.lights.iter().find_map(|light| match &light.source {
+        LightSource::Sun(towards) => Some(towards.each_ref().map(|c| c.at(time))),
+        LightSource::Point(_) => None,
+    });
+    (r.sky == Sky::Day).then(|| Dome::Clear(ClearSky::new(sun.unwrap_or([0.3, 0.6, -0.7]), r.haze, strength)))
+}
+
+/// The automatic exposure: a thick ball of the scene's smoke is put where the camera looks at the start, lit as the scene is and measured as a
+/// photographer measures a grey card. It depends on the scene alone, so all frames have the same, in whatever order they are made.
+pub(super) fn metered(setup: &Setup, film: &Film, tone: &Tone) -> f32 {
+    /// How bright the brightest part of the ball is shown, in linear light: 0.8 on a screen.
+    const SHOWN: f32 = 0.6;
+    const CELLS: usize = 24;
+    const PIXELS: usize = 48;
+    let path = CameraPath::new(setup, &film.camera);
+    let Ok(camera) = path.at(0.0) else { return 1.0 };
+    let radius = 0.12 * setup.grid.size.iter().fold(0.0f64, |most, &v| most.max(v));
+    let h = 2.0 * radius / (CELLS - 2) as f64;
+    let corner = camera.target.map(|v| v - 0.5 * CELLS as f64 * h);
+    let inside = |i: usize| {
+        let at =
+            [i % CELLS, i / CELLS % CELLS, i / (CELLS * CELLS)].map(|c| (c as f64 + 0.5) * h - 0.5 * CELLS as f64 * h);
+        let away = at.iter().map(|v| v * v).sum::<f64>().sqrt();
+        (0.5 + (radius - h - away) / h).clamp(0.0, 1.0) as f32
+    };
+    let values: Vec<f32> = (0..CELLS.pow(3)).map(inside).collect();
+    let ball = Volume::from_dense(corner, h, 0.0, [CELLS; 3], &values);
+    // The brightest of what is shown: thick enough that nothing is seen through it.
+    let one = from_srgb8(film.render.color);
+    let substance = Substance { amount: &ball, kappa: (6.0 / radius) as f32, albedo: one };
+    let scene = Scene { substances: vec![substance], ..Scene::default() };
+    let style = Style { environment: None, ..without_background(film, 0.0) };
+    let eye = {
+        let way: [f64; 3] = std::array::from_fn(|a| camera.position[a] - camera.target[a]);
+        let length = way.iter().map(|v| v * v).sum::<f64>().sqrt().max(1e-9);
+        std::array::from_fn(|a| camera.target[a] + way[a] * (8.0 * radius / length))
+    };
+    let projection = Projection::Perspective { fov: 16.0 };
+    let camera = Camera { position: eye, projection, aperture: 0.0, focus: None, ..camera };
+    let Ok(frame) = Stage::new(&scene, &style, Quality::PREVIEW).and_then(|s| s.shoot(&camera, [PIXELS; 2], 0)) else {
+        return 1.0;
+    };
+    let luminance = |p: &[f32; 4]| {
+        let [r, g, b]: [f32; 3] = std::array::from_fn(|c| p[c] / tone.white[c]);
+        0.2126 * r + 0.7152 * g + 0.0722 * b
+    };
+    // The ground around it, if any, does not count.
+    let near = |i: usize| {
+        let from = |v: usize| (v as f64 + 0.5) / PIXELS as f64 - 0.5;
+        from(i % PIXELS).hypot(from(i / PIXELS)) < 0.4
+    };
+    let mut found: Vec<f32> =
+        frame.rgba.iter().enumerate().filter(|(i, p)| near(*i) && p[3] > 0.5).map(|(_, p)| luminance(p)).collect();
+    found.sort_unstable_by(f32::total_cmp);
+    let bright = found.get(found.len() * 97 / 100).copied().unwrap_or(0.0);
+    let light = tone.light_for([SHOWN; 3])[1];
+    // In the dark nothing is made visible at any price.
+    if bright > 0.0 { (light / bright).clamp(0.1, 8.0) } else { 1.0 }
 }
 
 /// Where the camera is at any time.
@@ -352,14 +521,71 @@ struct CameraPath {
     low: [f64; 3],
     high: [f64; 3],
     aspect: f64,
+    /// A box around the smoke of the frame, if that is followed.
+    seen: Option<([f64; 3], [f64; 3])>,
+}
+
+/// The part of all smoke that may lie outside on each side of the box that is framed.
+const OUTSIDE: f64 = 0.004;
+
+/// Lower and upper corner of a box around all but a little of some volumes: it moves smoothly, as no single cell decides.
+fn around(volumes: &[Volume]) -> Option<([f64; 3], [f64; 3])> {
+    let h = volumes.iter().map(|v| v.spacing).find(|&h| h > 0.0)?;
+    let origin = volumes[0].origin;
+    let mut ends = [[0.0; 2]; 3];
+    for (a, ends) in ends.iter_mut().enumerate() {
+        let mut layers = std::collections::BTreeMap::<i32, f64>::new();
+        for volume in volumes {
+            for (b, block) in volume.blocks.iter().enumerate() {
+                for (i, &v) in volume.block(b).iter().enumerate().filter(|(_, v)| **v > 0.0) {
+                    let cell = [i % BLOCK, i / BLOCK % BLOCK, i / (BLOCK * BLOCK)][a];
+                    *layers.entry(block[a] * BLOCK as i32 + cell as i32).or_default() += f64::from(v);
+                }
+            }
+        }
+        let whole: f64 = layers.values().sum();
+        let end = |layers: &mut dyn Iterator<Item = (&i32, &f64)>, side: f64| {
+            let mut sum = 0.0;
+            for (&layer, &amount) in layers {
+                if sum + amount > OUTSIDE * whole {
+                    // Somewhere within this layer.
+                    let part = (OUTSIDE * whole - sum) / amount;
+                    return Some(f64::from(layer) + 0.5 - side * (0.5 - part));
+                }
+                sum += amount;
+            }
+            None
+        };
+        *ends = [end(&mut layers.iter(), 1.0)?, end(&mut layers.iter().rev(), -1.0)?];
+    }
+    let corner = |k: usize| std::array::from_fn(|a| origin[a] + ends[a][k] * h);
+    Some((corner(0), corner(1)))
 }
 
 impl CameraPath {
+    /// Looks at the smoke of a frame, if it is to be followed.
+    fn look(&mut self, volumes: &Volumes) {
+        if self.camera.follow {
+            self.seen = around(&volumes.substances);
+        }
+    }
+
+    /// The side of a pixel where the camera looks, in metres.
+    fn pixel(&self, time: f64, rows: usize) -> Result<f64, RenderError> {
+        let camera = self.at(time)?;
+        let way: f64 = (0..3).map(|a| (camera.position[a] - camera.target[a]).powi(2)).sum();
+        let height = match camera.projection {
+            Projection::Perspective { fov } => 2.0 * way.sqrt() * (0.5 * fov).to_radians().tan(),
+            Projection::Orthographic { height } => height,
+        };
+        Ok(height / rows as f64)
+    }
+
     fn new(setup: &Setup, camera: &setup::Camera) -> Self {
         let low: [f64; 3] = std::array::from_fn(|a| setup.grid.origin[a]);
         let high: [f64; 3] = std::array::from_fn(|a| low[a] + setup.grid.size[a]);
         let aspect = f64::from(setup.output.width) / f64::from(setup.output.height);
-        Self { camera: camera.clone(), low, high, aspect }
+        Self { camera: camera.clone(), low, high, aspect, seen: None }
     }
 
     /// A key with a distance.
@@ -368,7 +594,8 @@ impl CameraPath {
         let views = if self.camera.turntable.is_some() { 24 } else { 1 };
         let framing = (0..views).map(|i| {
             let yaw = k.yaw + 360.0 * f64::from(i) / f64::from(views);
-            let framed = Camera::framing(self.low, self.high, yaw, k.pitch, k.fov, self.aspect, self.camera.margin);
+            let (low, high) = self.seen.unwrap_or((self.low, self.high));
+            let framed = Camera::framing(low, high, yaw, k.pitch, k.fov, self.aspect, self.camera.margin);
             let way: [f64; 3] = std::array::from_fn(|a| framed.position[a] - framed.target[a]);
             way.iter().map(|v| v * v).sum::<f64>().sqrt()
         });
@@ -377,7 +604,10 @@ impl CameraPath {
             yaw: k.yaw,
             pitch: k.pitch,
             distance: k.distance.unwrap_or_else(|| framing.fold(0.0, f64::max)),
-            target: k.target,
+            target: match self.seen {
+                Some((low, high)) if k.distance.is_none() => std::array::from_fn(|a| 0.5 * (low[a] + high[a])),
+                _ => k.target,
+            },
             fov: k.fov,
             roll: k.roll,
         }
@@ -391,7 +621,11 @@ impl CameraPath {
         if let Some(seconds) = self.camera.turntable {
             keys.iter_mut().for_each(|key| key.yaw += 360.0 * time / seconds);
         }
-        let camera = Orbit::new(keys)?.camera(time);
+        let camera = Camera {
+            aperture: self.camera.aperture.at(time).max(0.0),
+            focus: self.camera.focus.as_ref().map(|focus| focus.at(time)),
+            ..Orbit::new(keys)?.camera(time)
+        };
         let (Projection::Perspective { fov }, true) = (camera.projection, self.camera.orthographic) else {
             return Ok(camera);
         };

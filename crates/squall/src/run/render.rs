@@ -323,7 +323,7 @@ fn draw<'a>(setup: &Setup, run: &Path, painter: &mut FilmPainter, number: u64) -
         volumes.liquid = Some(Arc::new(Surface::from_volume(take(SURFACES)?)));
         volumes.inks = painter.inks().map(take).collect::<Result<_, _>>()?;
     }
-    if setup.output.passes.contains(&Pass::Motion) {
+    if setup.output.passes.contains(&Pass::Motion) || painter.wants_velocity() {
         let velocity = grids.iter().find(|grid| grid.name == "velocity").map(|grid| &grid.values);
         let Some(VdbValues::Vector(velocity)) = velocity else {
             return Err(RunError::NoField { path, name: "velocity".to_owned() });

@@ -80,6 +80,8 @@ choices! {
     pub enum Sky {
         /// A bright room with large soft lights.
         Studio = "studio",
+        /// A clear sky by the height of the first `sun` among the lights, which is seen in it.
+        Day = "day",
         /// `picture.background`.
         Background = "background",
     }

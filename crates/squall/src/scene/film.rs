@@ -19,7 +19,7 @@ table! {
         /// Angle about the vertical: 0 looks along -z, 90 along -x.
         yaw: Animated ["degrees"] (none "30"),
         /// Angle above the horizon.
-        pitch: Animated ["degrees", Within(-90.0, 90.0)] (none "10"),
+        pitch: Animated ["degrees", Within(-90.0, 90.0)] (none "6; of a liquid 10"),
         /// Distance from the target.
         distance: Animated ["m", Above(0.0)] (none "so that the whole box is visible"),
         /// Position of the camera; replaces yaw, pitch and distance.
@@ -27,9 +27,17 @@ table! {
         /// The point that the camera looks at.
         target: AnimatedVector ["m"] (|r| r.middle(); "the middle of the box"),
         /// Vertical field of view.
-        fov: Animated ["degrees", Within(1.0, 170.0)] (Animated::constant(35.0)),
+        fov: Animated ["degrees", Within(1.0, 170.0)] (|r| Animated::constant(if r.model == Model::Liquid { 35.0 } else { 28.0 }); "28; of a liquid 35"),
         /// Rotation about the viewing axis.
         roll: Animated ["degrees"] (Animated::constant(0.0)),
+        /// Frame the smoke of each frame instead of the box, where `distance` and `target` are not given.
+        follow: bool [] (false),
+        /// Depth of field: radius of the lens. Needs 16 `samples` or more.
+        aperture: Animated ["m", AtLeast(0.0)] (Animated::constant(0.0)),
+        /// Focus distance.
+        focus: Animated ["m", Above(0.0)] (none "that of the target"),
+        /// Motion blur: shutter angle. 180 is half a frame, 0 off. It blurs smoke, objects and camera, but not liquids.
+        shutter: f64 ["degrees", Within(0.0, 360.0)] (0.0),
         /// Orthographic instead of perspective projection.
         orthographic: bool [] (false),
         /// Empty fraction of the picture on each side, if the distance is automatic.
@@ -77,23 +85,33 @@ table! {
         /// Render quality.
         quality: Quality [] (Quality::Final),
         /// Rays per pixel.
-        samples: u32 [Within(1.0, 16.0)] (none "4; 1 for preview, 16 for best"),
+        samples: u32 [Within(1.0, 64.0)] (none "4; 1 for preview, 16 for best"),
+        /// Cubic interpolation of smoke where a cell covers more than two pixels.
+        smooth: bool [] (none "true; false for preview"),
         /// Extinction: optical depth per metre at density 1, or of liquid.
         thickness: Animated ["1/m", Within(0.0, 1e9)] (|r| Animated::constant(r.usual_thickness()); "25 / longest side; of a liquid 4 / cell"),
         /// Colour of the smoke, or of the liquid, in white light.
-        color: Color [] (|r| Color::hex(if r.model == Model::Liquid { 0x4f93bd } else { 0xf1f0ef }); "`#f1f0ef`; of a liquid `#4f93bd`"),
+        color: Color [] (|r| Color::hex(if r.model == Model::Liquid { 0x4f93bd } else { 0xdcdad7 }); "`#dcdad7`; of a liquid `#4f93bd`"),
         /// Emission of light by hot smoke.
         glow: Glow [] (|r| r.burns.then(Glow::default); "none; with `[fire]` the defaults"),
         /// Anisotropy of scattering: positive values scatter forward.
-        anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.2 }; "0.2; of a liquid 0"),
+        anisotropy: f64 [Within(-0.9, 0.9)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.5 }; "0.5; of a liquid 0"),
         /// Fraction of the light that is scattered backward instead.
-        back: f64 [Within(0.0, 1.0)] (0.0),
+        back: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.0 } else { 0.25 }; "0.25; of a liquid 0"),
         /// Strength of multiple scattering, which brightens shadows in smoke.
-        softness: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.5 } else { 1.0 }; "1; of a liquid 0.5"),
-        /// Appearance of water.
+        softness: f64 [Within(0.0, 1.0)] (|r| if r.model == Model::Liquid { 0.5 } else { 0.8 }; "0.8; of a liquid 0.5"),
+        /// Appearance of liquids.
         water: Water [LIQUID] (Water::default()),
-        /// The environment, seen behind everything and in reflections.
+        /// The surroundings: the background, what surfaces mirror, and, for a sky, the ambient light.
         sky: Sky [] (none "the background; `\"studio\"` for water, unless `picture.background` is given"),
+        /// An equirectangular picture as surroundings, instead of `sky`: twice as wide as high, centred on +z; EXR or HDR (linear) or PNG.
+        environment: String [] (none ""),
+        /// Rotation of that picture about the vertical.
+        environment_turn: Animated ["degrees"] (Animated::constant(0.0)),
+        /// Brightness of a sky (light reflected by a white floor), or of the picture.
+        sky_light: Animated [Within(0.0, 1e6)] (none "0.3; 1 for a picture"),
+        /// Turbidity of a sky: 2 very clear, 3 a clear day, 6 haze.
+        haze: f64 [Within(1.7, 10.0)] (3.0),
         /// Ambient light.
         ambient: Ambient [] (Ambient::default()),
         /// A floor that receives shadows; `{}` uses the defaults.
@@ -157,9 +175,11 @@ table! {
         /// Colour between tiles.
         joints: Color [] (Color::hex(0x959ba4)),
         /// Surface roughness, 0 (mirror) to 1 (matt).
-        roughness: f64 [Within(0.0, 1.0)] (0.9),
+        roughness: f64 [Within(0.0, 1.0)] (|r| if r.is_water() { 0.9 } else { 0.6 }; "0.6; under water 0.9"),
+        /// Fraction of the light on the ground that is reflected up to smoke and objects, instead of `ambient.below`.
+        bounce: f64 [Within(0.0, 1.0)] (|r| if r.is_water() { 0.0 } else { 1.0 }; "1; under water 0"),
         /// It fades into the background between these distances from the centre.
-        fade: Pair ["m"] (none "1 to 4 times the size of what is shown"),
+        fade: Pair ["m"] (none "1 to 4 times the size of what is shown; under a sky 6 to 160 times"),
         /// Draw only the shadows on it.
         only_shadow: bool [] (false),
     }
@@ -193,7 +213,8 @@ impl Light {
         };
         match water {
             true => vec![sun([-0.55, 0.85, -0.3], 0xfffcf6, 0.8), sun([0.7, 0.6, 0.5], 0xe7f3ff, 0.18)],
-            false => vec![sun([-0.7, 0.8, 0.35], 0xfff3e2, 1.25), sun([0.75, 0.3, -0.75], 0xcee5ff, 0.55)],
+            // For a camera at the usual yaw: from the left and slightly behind, and a rim from behind on the right.
+            false => vec![sun([-0.85, 0.8, -0.05], 0xfff1de, 0.9), sun([0.35, 0.35, -0.9], 0xcfe2ff, 0.35)],
         }
     }
 }

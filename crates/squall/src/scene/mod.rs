@@ -624,14 +624,18 @@ table! {
         background: OneOrMany<Spanned<Color>> [] (none "`\"#101018\"`; white for ink; greys for 3D smoke"),
         /// Strength of relief shading of 2D fields.
         relief: Animated [Within(0.0, 100.0)] (Animated::constant(0.0)),
-        /// Brightness.
-        exposure: Animated [Above(0.0)] (Animated::constant(1.0)),
+        /// Brightness. Automatic exposure in 3D: a ball of the scene's smoke under its lights at the start is shown bright but not white; constant over all frames.
+        exposure: Animated [Above(0.0)] (none "automatic for smoke in 3D; 1 in 2D, for water, and where something glows"),
         /// Tone mapping of 3D pictures.
-        tone: Tone [] (Tone::Soft),
+        tone: Tone [] (none "`\"filmic\"`; `\"soft\"` with a colour map"),
         /// White balance: the colour temperature shown as white, in 3D.
         white: Animated ["K", Within(1000.0, 40000.0)] (Animated::constant(6500.0)),
         /// Bloom: the fraction of light that spreads around bright areas; in 3D, not in EXR files.
         bloom: Animated [Within(0.0, 1.0)] (Animated::constant(0.0)),
+        /// Film grain in 3D, relative to white.
+        grain: Animated [Within(0.0, 1.0)] (Animated::constant(0.0)),
+        /// Supersampling of 2D pictures: samples along each side of a pixel.
+        supersample: u32 [Within(1.0, 4.0)] (1),
         /// Opacity of substances.
         opacity: Animated [AtLeast(0.0)] (Animated::constant(1.0)),
         /// Values are raised to 1/gamma before colouring: above 1 brightens faint smoke.

@@ -182,8 +182,10 @@ table! {
         color: Color [Look] (Color::hex(0xbcbcbc)),
         /// Surface roughness, 0 (mirror) to 1 (matt); 3D only.
         roughness: f64 [Within(0.0, 1.0), Look] (0.45),
-        /// Whether it is glass, in 3D: light is bent and mirrored by it, and behind as much of it as its longest side white light has its `color`. Smoke behind it is not seen.
+        /// Glass, in 3D: reflects and refracts; `color` is that of white light after a length equal to its longest side. Smoke behind it is not visible.
         glass: bool [Look] (false),
+        /// 0 (paint, stone) to 1 (metal, which only reflects); 3D only.
+        metal: f64 [Within(0.0, 1.0), Look] (0.0),
         /// Whether it is drawn.
         visible: bool [Look] (true),
     }

@@ -1,8 +1,11 @@
 //! Camera, lights and appearance of 3D pictures.
 
-use super::{ColorMap, Curve, PictureMode, Setup, Show, Up};
+use super::{ColorMap, Curve, File, PictureMode, Setup, Show, Up};
+use crate::assets::Loaded;
 pub use crate::scene::choices::Quality;
 pub use crate::scene::choices::Sky;
+use squall_render::film::Panorama;
+
 pub use crate::scene::{AmbientValues as Ambient, GroundValues as Ground, WaterValues as Water};
 
 /// How 3D pictures are taken.
@@ -39,6 +42,14 @@ pub struct Camera {
     pub turntable: Option<f64>,
     /// Whether nothing shrinks with distance.
     pub orthographic: bool,
+    /// Whether smoke is framed instead of the box.
+    pub follow: bool,
+    /// Radius of the lens, metres.
+    pub aperture: Curve,
+    /// Where things are sharp, metres; `None`: at the target.
+    pub focus: Option<Curve>,
+    /// Degrees of a turn of the shutter that it is open.
+    pub shutter: f64,
     /// The part of the picture left free on each side where a key has no distance.
     pub margin: f64,
 }
@@ -130,6 +141,8 @@ pub struct Render {
     pub quality: Quality,
     /// Rays per pixel.
     pub samples: u32,
+    /// Whether smoke is interpolated by cubics where cells are seen large.
+    pub smooth: bool,
     /// Optical depth of a metre of smoke of density 1.
     pub thickness: Curve,
     /// Colour of the smoke, sRGB.
@@ -146,6 +159,14 @@ pub struct Render {
     pub water: Water,
     /// What is around.
     pub sky: Sky,
+    /// A picture of it instead.
+    pub environment: Option<(File, Loaded<Panorama>)>,
+    /// Degrees by which that is turned.
+    pub environment_turn: Curve,
+    /// Strength of the light of both.
+    pub sky_light: Curve,
+    /// Turbidity of the sky.
+    pub haze: f64,
     /// Light from all around.
     pub ambient: Ambient,
     /// A floor.

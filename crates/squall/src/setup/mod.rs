@@ -477,7 +477,11 @@ pub struct Picture {
     /// Strength of the shading that makes 2D fields look raised; 0 is flat.
     pub relief: Curve,
     /// Brightness multiplier.
-    pub exposure: Curve,
+    pub exposure: Option<Curve>,
+    /// Film grain.
+    pub grain: Curve,
+    /// Points along each side of a pixel that 2D pictures are drawn with.
+    pub supersample: u32,
     /// How light becomes what a screen shows.
     pub tone: Tone,
     /// Kelvins of light that is shown as white.

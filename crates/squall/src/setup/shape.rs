@@ -181,6 +181,8 @@ pub struct Object {
     pub roughness: f64,
     /// Whether light passes through it.
     pub glass: bool,
+    /// 0 paint to 1 metal.
+    pub metal: f64,
     /// Whether it is drawn.
     pub visible: bool,
 }

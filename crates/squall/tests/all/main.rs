@@ -2,6 +2,7 @@
 
 mod bad_scenes;
 mod build;
+mod film;
 mod fire;
 mod flipbook;
 mod folder;

@@ -223,7 +223,7 @@ fn a_run_bakes_what_was_played_and_resumes_it_to_the_same_bytes() {
         play_to(&mut live, frame + 1);
         frame += 1;
         let picture = painter.draw(live.simulation(), live.time(), frame).unwrap();
-        shown.push(picture.to_image(&squall::picture::tone(&setup(SMOKE).picture, live.time())));
+        shown.push(picture.to_image(&squall::picture::tone(&setup(SMOKE), live.time())));
     }
     let text = SMOKE.to_owned() + "[time]\nframes = 8\n" + &edit::to_toml(live.edits());
     let folder = Folder::new("take");

@@ -1,6 +1,9 @@
 //! Camera, lights and appearance of 3D pictures.
 
+use squall_render::film::Panorama;
+
 use super::*;
+use crate::assets::{Loaded, fingerprint};
 
 const MAX_LIGHTS: usize = squall_render::film::MAX_LIGHTS;
 
@@ -41,8 +44,9 @@ impl Resolver<'_> {
                     .help("move `camera.position` away from `camera.target`");
             }
         } else {
+            let pitch = if self.model == Model::Liquid { 10.0 } else { 6.0 };
             fill(&mut c.yaw, || Animated::constant(30.0));
-            fill(&mut c.pitch, || Animated::constant(10.0));
+            fill(&mut c.pitch, || Animated::constant(pitch));
         }
         if let (Some(given), true) = (&c.turntable, c.orbit.is_some()) {
             self.problems
@@ -61,6 +65,10 @@ impl Resolver<'_> {
             orbit: Vec::new(),
             turntable: c.turntable.as_deref().copied(),
             orthographic: *c.orthographic(),
+            follow: *c.follow(),
+            aperture: c.aperture().plain(),
+            focus: curve(&c.focus),
+            shutter: *c.shutter(),
             margin: *c.margin(),
         };
         camera.orbit = self.orbit(c, &camera);
@@ -146,8 +154,15 @@ impl Resolver<'_> {
         if let (Some(water), Some(body)) = (&mut r.water, self.look().and_then(|look| look.body)) {
             fill(&mut water.value.body, || scene::Color::hex(body));
         }
+        let environment = r.environment.as_ref().and_then(|name| self.environment(name));
+        let sky_light = if environment.is_some() { 1.0 } else { 0.3 };
         Render {
             quality,
+            smooth: fill(&mut r.smooth, || quality != Quality::Preview),
+            environment,
+            environment_turn: r.environment_turn().plain(),
+            sky_light: fill(&mut r.sky_light, || Animated::constant(sky_light)).plain(),
+            haze: *r.haze(),
             samples: fill(&mut r.samples, || match quality {
                 Quality::Preview => 1,
                 Quality::Final => 4,
@@ -164,6 +179,33 @@ impl Resolver<'_> {
             ambient: r.ambient().plain(),
             ground: r.ground.as_ref().map(|g| g.plain()),
             transparent: *r.transparent(),
+        }
+    }
+
+    /// A picture of all around.
+    fn environment(&mut self, name: &Spanned<String>) -> Option<(File, Loaded<Panorama>)> {
+        self.reads_looks = true;
+        let data = self.asset(name);
+        self.reads_looks = false;
+        let data = data?;
+        let path = std::path::Path::new(&name.value);
+        let read = squall_io::parse_light(&data, path).map_err(|e| e.to_string());
+        let made = read.and_then(|light| {
+            Panorama::new(light.width, light.height, light.pixels, 0.0, 1.0).map_err(|e| e.to_string())
+        });
+        match made {
+            Ok(panorama) => {
+                self.loaded += 16 * data.len() as u64;
+                let file = File { name: name.value.clone(), fingerprint: fingerprint(&data) };
+                let panorama = Loaded::new(file.fingerprint, panorama);
+                Some((file, panorama))
+            }
+            Err(reason) => {
+                self.problems
+                    .error(name.span, reason, "this file")
+                    .help("a picture of all around, twice as wide as high: EXR, Radiance HDR or PNG");
+                None
+            }
         }
     }
 

@@ -10,6 +10,8 @@ const WATER: [&str; 3] = ["#6cb8dc", "#2a7fb8", "#155585"];
 impl Resolver<'_> {
     pub(super) fn picture(&mut self, file: &mut SceneFile, substances: &[Substance], sources: &[Source]) -> Picture {
         let show = self.show(file);
+        let has_glow = file.render.as_ref().is_some_and(|r| r.glow.is_some());
+        let film = self.d == 3;
         let Some(Spanned { value: p, .. }) = &mut file.picture else { unreachable!("a completed scene") };
         let word = match show {
             Show::Substance(index) => &substances[index].name,
@@ -46,8 +48,15 @@ impl Resolver<'_> {
                 self.background(&mut p.background, mode, glows)
             },
             relief: p.relief().plain(),
-            exposure: p.exposure().plain(),
-            tone: *p.tone(),
+            // Only smoke that is lit from outside has a brightness of its own.
+            exposure: match &p.exposure {
+                Some(given) => Some(given.plain()),
+                None if film && !glows && show != Show::Water && !has_glow => None,
+                None => Some(fill(&mut p.exposure, || Animated::constant(1.0)).plain()),
+            },
+            grain: p.grain().plain(),
+            supersample: *p.supersample(),
+            tone: fill(&mut p.tone, || if film && !glows { Tone::Filmic } else { Tone::Soft }),
             white: p.white().plain(),
             bloom: p.bloom().plain(),
             opacity: p.opacity().plain(),

@@ -53,6 +53,7 @@ impl Resolver<'_> {
                 color: o.color().0,
                 roughness: *o.roughness(),
                 glass: *o.glass(),
+                metal: *o.metal(),
                 visible: *o.visible(),
             });
         }
