@@ -6,7 +6,7 @@ use super::{LIQUID, MAX_FRAMES, Named, NumberOrText, Vector};
 use crate::diagnostic::Spanned;
 
 table! {
-    /// Something that was done while the scene played: a parameter that was changed, or a stroke of a brush.
+    /// Something that was done while the scene played: a parameter that was changed, a stroke of a brush, something that was moved, or other values of scene keys.
     pub struct Edit {
         /// After which frame: 0 is the start.
         frame: u64 [Within(0.0, MAX_FRAMES)] (required "12"),
@@ -14,6 +14,19 @@ table! {
         parameter: ParameterEdit [] (none "none"),
         /// A stroke that begins then.
         stroke: BrushStroke [] (none "none"),
+        /// An object, a source or a light that is moved from then on.
+        r#move: MoveEdit [] (none "none"),
+        /// Keys of the scene that have other values from then on, written as after `--set`: `["smoke.fade=0.5", "object.1.visible=false"]`. The state stays what it is, so grid, model, substances,
+        /// time and output cannot change. The entry after the last of a list adds one.
+        set: Vec<Spanned<String>> [] (none "none"),
+    }
+
+    /// Something that is moved by hand. It stays where it was put.
+    pub struct MoveEdit {
+        /// What: `object`, `source` or `light`, and its number from 0.
+        what: String [] (required "\"object.0\""),
+        /// How far it is from its own place after each frame; it moves evenly from one to the next. What is on keyframes goes on along them, displaced.
+        points: Vec<Spanned<Vector>> ["m"] (required "[[0.05, 0.0], [0.1, 0.0]]"),
     }
 
     /// A parameter that changes while the scene plays.

@@ -113,6 +113,8 @@ impl Setup {
             flipbook,
             file: SceneFile::default(),
             files: Vec::new(),
+            assets: scene.assets.clone(),
+            later: Vec::new(),
         };
         r.looped(&mut file, &mut setup);
         setup.guide = r.guide(&mut file, &setup);
@@ -123,7 +125,10 @@ impl Setup {
         let warnings = r.problems.into_result()?;
         match budget {
             Some(problem) => Err(SceneError::Budget(problem)),
-            None => Ok((setup, warnings)),
+            None => {
+                setup.follow_edits()?;
+                Ok((setup, warnings))
+            }
         }
     }
 }
