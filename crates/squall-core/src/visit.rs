@@ -62,6 +62,8 @@ pub fn visit_list<T: Plain>(visitor: &mut dyn StateVisitor, name: &str, values: 
 /// A state kept in memory, to go back to. Two are equal if all their bits are: lists show theirs as numbers, some of which are none.
 #[derive(Debug, Default)]
 pub struct StateCopy {
+    /// What was shown, as hashes of names.
+    names: Vec<u64>,
     numbers: Vec<u64>,
     arrays: Vec<Vec<f32>>,
 }
@@ -81,6 +83,7 @@ impl StateCopy {
     /// Keeps what `visit` shows. `false`: there is no memory for it, and nothing is kept.
     pub fn save(&mut self, visit: impl FnOnce(&mut dyn StateVisitor)) -> bool {
         self.numbers.clear();
+        self.names.clear();
         let mut saver = Saver { copy: self, arrays: 0, failed: false };
         visit(&mut saver);
         let Saver { arrays, failed, .. } = saver;
@@ -100,6 +103,21 @@ impl StateCopy {
     pub fn restore(&self, visit: impl FnOnce(&mut dyn StateVisitor)) {
         visit(&mut Restorer { numbers: self.numbers.iter(), arrays: self.arrays.iter() });
     }
+
+    /// Puts back what was kept if the same things are shown, of the same sizes, in the same order. `false`: they are not, and what was visited is of no use.
+    #[must_use]
+    pub fn restore_if_it_fits(&self, visit: impl FnOnce(&mut dyn StateVisitor)) -> bool {
+        let (numbers, arrays) = (self.numbers.iter(), self.arrays.iter());
+        let mut fitter = Fitter { names: self.names.iter(), restorer: Restorer { numbers, arrays }, fits: true };
+        visit(&mut fitter);
+        fitter.fits && fitter.names.next().is_none()
+    }
+}
+
+/// FNV-1a.
+fn hash(kind: u8, name: &str) -> u64 {
+    let bytes = std::iter::once(kind).chain(name.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 struct Saver<'a> {
@@ -109,15 +127,18 @@ struct Saver<'a> {
 }
 
 impl StateVisitor for Saver<'_> {
-    fn integer(&mut self, _: &str, value: &mut u64) {
+    fn integer(&mut self, name: &str, value: &mut u64) {
+        self.copy.names.push(hash(0, name));
         self.copy.numbers.push(*value);
     }
 
-    fn real(&mut self, _: &str, value: &mut f64) {
+    fn real(&mut self, name: &str, value: &mut f64) {
+        self.copy.names.push(hash(1, name));
         self.copy.numbers.push(value.to_bits());
     }
 
-    fn array(&mut self, _: &str, values: &mut [f32]) {
+    fn array(&mut self, name: &str, values: &mut [f32]) {
+        self.copy.names.push(hash(2, name));
         if self.copy.arrays.len() == self.arrays {
             self.copy.arrays.push(Vec::new());
         }
@@ -150,9 +171,74 @@ impl StateVisitor for Restorer<'_> {
     }
 }
 
+/// Restores as long as what is shown is what was kept.
+struct Fitter<'a> {
+    names: std::slice::Iter<'a, u64>,
+    restorer: Restorer<'a>,
+    fits: bool,
+}
+
+impl Fitter<'_> {
+    fn is_next(&mut self, kind: u8, name: &str) -> bool {
+        self.fits = self.fits && self.names.next() == Some(&hash(kind, name));
+        self.fits
+    }
+}
+
+impl StateVisitor for Fitter<'_> {
+    fn integer(&mut self, name: &str, value: &mut u64) {
+        if self.is_next(0, name) {
+            self.restorer.integer(name, value);
+        }
+    }
+
+    fn real(&mut self, name: &str, value: &mut f64) {
+        if self.is_next(1, name) {
+            self.restorer.real(name, value);
+        }
+    }
+
+    fn array(&mut self, name: &str, values: &mut [f32]) {
+        self.fits &= self.restorer.arrays.as_slice().first().is_some_and(|kept| kept.len() == values.len());
+        if self.is_next(2, name) {
+            self.restorer.array(name, values);
+        }
+    }
+
+    fn refuse(&mut self, _: &str) {
+        self.fits = false;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_state_is_restored_only_where_it_fits() {
+        let show = |visitor: &mut dyn StateVisitor, time: &mut f64, list: &mut Vec<f32>, name: &str| {
+            visitor.real("time", time);
+            visit_list(visitor, name, list);
+        };
+        let mut copy = StateCopy::default();
+        assert!(copy.save(|visitor| show(visitor, &mut 2.5, &mut vec![1.0, 2.0], "list")));
+        let (mut time, mut list) = (0.0, vec![0.0; 5]);
+        assert!(copy.restore_if_it_fits(|visitor| show(visitor, &mut time, &mut list, "list")));
+        assert_eq!((time, list), (2.5, vec![1.0, 2.0]));
+        assert!(!copy.restore_if_it_fits(|visitor| show(visitor, &mut 0.0, &mut Vec::new(), "other")));
+        assert!(!copy.restore_if_it_fits(|visitor| visitor.real("time", &mut 0.0)), "something is left");
+        let mut longer = |visitor: &mut dyn StateVisitor| {
+            show(visitor, &mut 0.0, &mut Vec::new(), "list");
+            visitor.integer("more", &mut 0);
+        };
+        assert!(!copy.restore_if_it_fits(&mut longer));
+        let wrong = |visitor: &mut dyn StateVisitor| {
+            visitor.real("time", &mut 0.0);
+            visitor.integer("list", &mut 0);
+            visitor.array("list", &mut [0.0; 3]);
+        };
+        assert!(!copy.restore_if_it_fits(wrong), "of another length");
+    }
 
     /// Keeps what it sees, or puts it back.
     #[derive(Default)]

@@ -3,8 +3,11 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`open`] | a scene that was opened, and takes as scene files |
+//! | [`recover`] | what was played survives a crash |
+//! | [`volume`] | what a view in 3D draws |
 //! | [`player`] | plays it frame by frame: brushes, parameters, undo, rewind; no thread, no window |
 //! | [`session`] | a player in a thread of its own, the latest picture in one slot |
+//! | [`thumbs`] | small moving pictures of the gallery |
 //! | [`bake`] | finished frames of a take, in the background |
 //! | [`app`] | the window |
 //!
@@ -16,4 +19,7 @@ pub mod app;
 pub mod bake;
 pub mod open;
 pub mod player;
+pub mod recover;
 pub mod session;
+pub mod thumbs;
+pub mod volume;

@@ -3,6 +3,7 @@
 use eframe::egui::ViewportBuilder;
 use squall_studio::app::Studio;
 use squall_studio::open::Opened;
+use squall_studio::recover;
 
 const USAGE: &str = "Play with fluids, paint them, and bake exactly what was played.
 
@@ -40,7 +41,10 @@ fn main() -> std::process::ExitCode {
     let ran = eframe::run_native(
         "squall-studio",
         options,
-        Box::new(|context| Ok(Box::new(Studio::new(&context.egui_ctx, opened)?))),
+        Box::new(|context| {
+            let studio = Studio::new(&context.egui_ctx, opened)?;
+            Ok(Box::new(studio.with_gpu(context.gl.as_ref()).with_thumbs().with_recovery(recover::folder())))
+        }),
     );
     match ran {
         Ok(()) => std::process::ExitCode::SUCCESS,

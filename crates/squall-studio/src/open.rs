@@ -23,6 +23,8 @@ pub struct Opened {
     /// What it says, without edits that a studio has written.
     text: String,
     assets: Assets,
+    /// Keys that have other values than the text says: each `key.path=value`.
+    pub changes: Vec<String>,
     /// Finer or coarser cells than it says: 0.5 halves them along each axis.
     pub scale: f64,
     /// What is simulated, with the edits that it came with.
@@ -31,6 +33,8 @@ pub struct Opened {
     pub view: Setup,
     /// What the user should know.
     pub notice: Option<String>,
+    /// Whether it is a take that was never saved.
+    pub recovered: bool,
 }
 
 /// What is wrong, in a few lines.
@@ -46,7 +50,7 @@ impl Opened {
     /// A scene of the gallery, or a file.
     pub fn named(name: &str) -> Result<Self, String> {
         match gallery::find(name) {
-            Some(scene) => Self::text(scene.name, scene.text, gallery::assets(), None, 1.0),
+            Some(scene) => Self::text(scene.name, scene.text, gallery::assets(), None),
             None => Self::file(Path::new(name)),
         }
     }
@@ -62,55 +66,103 @@ impl Opened {
         let text = String::from_utf8(bytes).map_err(|_| format!("{shown} is no scene file: it is no text"))?;
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let name = path.file_stem().map_or_else(|| "scene".to_owned(), |s| s.to_string_lossy().into_owned());
-        Self::text(&name, &text, Assets::folder(folder), Some(path.to_owned()), 1.0)
+        Self::text(&name, &text, Assets::folder(folder), Some(path.to_owned()))
     }
 
     /// The same scene with finer or coarser cells, and without what was played.
     pub fn scaled(&self, factor: f64) -> Result<Self, String> {
-        Self::text(&self.name, &self.text, self.assets.clone(), self.path.clone(), factor)
+        Self::read(&self.name, &self.text, &self.assets, self.path.clone(), factor, &self.changes)
+    }
+
+    /// The same scene with other values of some keys, each `key.path=value`, and with what was played.
+    pub fn changed(&self, keys: &[String], edits: &[Edit]) -> Result<Self, String> {
+        let mut changes = self.changes.clone();
+        for key in keys {
+            let path = |text: &String| text.split('=').next().map(str::to_owned);
+            changes.retain(|known| path(known) != path(key));
+            changes.push(key.clone());
+        }
+        let mut opened = Self::read(&self.name, &self.text, &self.assets, self.path.clone(), self.scale, &changes)?;
+        opened.play(edits)?;
+        Ok(opened)
     }
 
     /// A scene as text.
-    pub fn text(name: &str, text: &str, assets: Assets, path: Option<PathBuf>, scale: f64) -> Result<Self, String> {
-        let read = |changes: &[String]| {
-            let scene = Scene::parse(name, text, changes)?.with_assets(assets.clone());
-            without_loop(scene).setup().map(|(setup, _)| setup)
-        };
-        let mut setup = read(&[]).map_err(|e| told(&e))?;
-        let mut changes = Vec::new();
+    pub fn text(name: &str, text: &str, assets: Assets, path: Option<PathBuf>) -> Result<Self, String> {
+        Self::read(name, text, &assets, path, 1.0, &[])
+    }
+
+    fn read(
+        name: &str,
+        text: &str,
+        assets: &Assets,
+        path: Option<PathBuf>,
+        scale: f64,
+        changed: &[String],
+    ) -> Result<Self, String> {
+        let read = |changes: &[String]| setup(name, text, assets, changes);
+        let mut setup = read(changed)?;
+        let mut changes = changed.to_vec();
         if scale != 1.0 {
             changes.extend(setup.scaled(scale));
-            setup = read(&changes).map_err(|e| told(&e))?;
+            setup = read(&changes)?;
         }
-        let view = read(&[changes, quick_look(&setup)].concat()).map_err(|e| told(&e))?;
+        let view = read(&[changes, quick_look(&setup)].concat())?;
         let loops = Scene::parse(name, text, &[]).is_ok_and(|scene| is_loop(&scene));
         let notice = loops.then(|| "This scene becomes a loop when it is run; here it plays on.".to_owned());
         let base = text.split(MARK).next().unwrap_or_default().to_owned();
-        Ok(Opened { name: name.to_owned(), path, text: base, assets, scale, setup, view, notice })
+        let (name, assets, changes) = (name.to_owned(), assets.clone(), changed.to_vec());
+        Ok(Opened { name, path, text: base, assets, changes, scale, setup, view, notice, recovered: false })
+    }
+
+    /// What was played is this.
+    pub fn play(&mut self, edits: &[Edit]) -> Result<(), String> {
+        self.setup = self.setup.with_edits(edits).map_err(|e| told(&e))?;
+        self.view = self.view.with_edits(edits).map_err(|e| told(&e))?;
+        Ok(())
     }
 
     /// The scene file of a take.
     pub fn take(&self, edits: &[Edit]) -> String {
         // Edits that somebody wrote by hand stand within the scene, and a loop has none: then it is written as a whole.
-        if self.text.contains("[[edit]]") || self.notice.is_some() && !edits.is_empty() {
-            return self.setup.with_edits(edits).to_toml();
+        let is_whole = self.text.contains("[[edit]]") || self.notice.is_some() && !edits.is_empty();
+        if is_whole || !self.changes.is_empty() {
+            let own = setup(&self.name, &self.text, &self.assets, &self.changes);
+            let whole = own.and_then(|own| own.with_edits(edits).map_err(|e| told(&e)));
+            // The edits were made with this scene, so they are right.
+            return whole.unwrap_or_else(|_| self.setup.clone()).to_toml();
         }
         if edits.is_empty() { self.text.clone() } else { format!("{}{MARK}{}", self.text, edit::to_toml(edits)) }
     }
 
-    /// What is baked of a take: so many frames.
-    pub fn to_bake(&self, edits: &[Edit], frames: u64) -> Result<Setup, String> {
+    /// What is baked of a take: so many frames, with other values of some keys.
+    pub fn to_bake(&self, edits: &[Edit], frames: u64, keys: &[String]) -> Result<Setup, String> {
         let mut changes = vec![format!("time.frames={}", frames.max(1))];
-        let read = |changes: &[String]| {
-            let scene = Scene::parse(&self.name, &self.take(edits), changes)?.with_assets(self.assets.clone());
-            without_loop(scene).setup().map(|(setup, _)| setup)
-        };
-        let mut setup = read(&changes).map_err(|e| told(&e))?;
+        changes.extend_from_slice(keys);
+        let text = self.take(edits);
+        let mut scene = setup(&self.name, &text, &self.assets, &changes)?;
         if self.scale != 1.0 {
-            changes.extend(setup.scaled(self.scale));
-            setup = read(&changes).map_err(|e| told(&e))?;
+            changes.extend(scene.scaled(self.scale));
+            scene = setup(&self.name, &text, &self.assets, &changes)?;
         }
-        Ok(setup)
+        Ok(scene)
+    }
+
+    /// The scene as a loop of so many frames, which has no edits.
+    pub fn to_loop(&self, frames: u64) -> Result<Setup, String> {
+        let mut changes = self.changes.clone();
+        changes.push(format!("time.loop={}", frames.max(8)));
+        let plain = self.text.split("[[edit]]").next().unwrap_or_default();
+        let read = |changes: &[String]| {
+            let scene = Scene::parse(&self.name, plain, changes).map_err(|e| told(&e))?;
+            scene.with_assets(self.assets.clone()).setup().map(|(setup, _)| setup).map_err(|e| told(&e))
+        };
+        let mut scene = read(&changes)?;
+        if self.scale != 1.0 {
+            changes.extend(scene.scaled(self.scale));
+            scene = read(&changes)?;
+        }
+        Ok(scene)
     }
 
     /// Where a take is saved if nobody says.
@@ -124,6 +176,12 @@ impl Opened {
     pub fn bounds(&self) -> (&[f64], &[f64]) {
         (&self.setup.grid.origin, &self.setup.grid.size)
     }
+}
+
+/// A scene that plays on, although it may say that it is a loop.
+fn setup(name: &str, text: &str, assets: &Assets, changes: &[String]) -> Result<Setup, String> {
+    let scene = Scene::parse(name, text, changes).map_err(|e| told(&e))?.with_assets(assets.clone());
+    without_loop(scene).setup().map(|(setup, _)| setup).map_err(|e| told(&e))
 }
 
 fn is_loop(scene: &Scene) -> bool {

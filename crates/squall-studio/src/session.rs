@@ -132,6 +132,7 @@ fn show(player: &mut Player, slot: &Mutex<Option<Shown>>, wake: &Wake) {
     let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(before) = slot.take().filter(|before| before.scene == shown.scene) {
         shown.image = shown.image.or(before.image);
+        shown.volume = shown.volume.or(before.volume);
         shown.message = shown.message.or(before.message);
     }
     *slot = Some(shown);

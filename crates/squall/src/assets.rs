@@ -20,7 +20,7 @@ const MOST_MESH_BYTES: usize = 512 << 20;
 const CARRIED: &str = ":gallery:";
 
 /// Where the files are that a scene may name.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assets {
     root: Option<PathBuf>,
     embedded: &'static [(&'static str, &'static [u8])],

@@ -26,13 +26,15 @@ use std::fmt;
 use squall_core::clock::{Stopwatch, next_dt};
 use squall_core::force::Brush;
 use squall_core::ledger::{Finding, Watch};
+use squall_core::shape::Path;
 use squall_core::visit::{StateCopy, visit_list};
 use squall_core::{Parameter, ParameterError, Simulation, StateVisitor, StepError, StepReport, Value};
 
 use crate::build::{BuildError, film};
+use crate::diagnostic::SceneError;
 use crate::looped::{Looped, Preparation, Seam};
 use crate::run::CancelToken;
-use crate::setup::{Change, Curve, Edit, Setup};
+use crate::setup::{Change, Curve, Edit, Move, Setup, Thing, edit};
 
 /// Steps that take fewer seconds are not worth to be cancelled.
 const PATIENCE: f64 = 0.5;
@@ -45,6 +47,12 @@ pub(crate) const MAX_STEPS: u32 = 10_000;
 /// steps and restored goes on as if nothing had happened.
 pub struct Driver {
     film: Film,
+    /// The scene, with the forms that it takes later.
+    setup: Setup,
+    /// How many of the edits that need another simulation this one has, in the order of their frames.
+    built: usize,
+    /// How things are moved by hand.
+    paths: Vec<(Thing, Path)>,
     fps: f64,
     cfl: f64,
     /// The longest step, in seconds.
@@ -186,6 +194,14 @@ pub enum DriveError {
     /// A parameter could not be changed as an edit says.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// The scene could not become what an edit makes of it.
+    #[error("the edit after frame {frame}: {reason}")]
+    Rebuild {
+        /// After which frame.
+        frame: u64,
+        /// Why.
+        reason: String,
+    },
     /// The fluid is too fast for the frame rate.
     #[error("frame {frame} takes more than {limit} steps: fluid crosses {cells_per_second:.2e} cells per second")]
     TooManySteps {
@@ -222,7 +238,7 @@ impl DriveError {
                 "if obstacles compress fluid that cannot leave, open a side; otherwise this is a fault of the method: please report it. \
                  Smaller steps (solver.cfl) may help, and without --strict this is only a warning"
             }
-            DriveError::Parameter(_) => "look at the [[edit]]s of the scene",
+            DriveError::Parameter(_) | DriveError::Rebuild { .. } => "look at the [[edit]]s of the scene",
             DriveError::TooManySteps { .. } => "raise solver.cfl, raise time.fps, or make forces and velocities weaker",
         }
     }
@@ -243,6 +259,17 @@ pub enum EditError {
     /// A parameter cannot be changed so.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// The scene cannot be changed so.
+    #[error("{0}")]
+    Scene(String),
+    /// What it would become cannot take over the state.
+    #[error("this cannot change while the scene plays: {0}")]
+    Rebuild(String),
+}
+
+/// What is wrong with a scene, in a line.
+fn told(error: &SceneError) -> String {
+    error.problems().first().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// What a driver leads from frame to frame.
@@ -326,16 +353,45 @@ fn animated(setup: &Setup) -> Vec<(String, Curve)> {
     free.filter(|(_, curve)| !curve.is_constant()).map(|(name, curve)| (name.to_owned(), curve.clone())).collect()
 }
 
+/// The longest step of a scene, in seconds.
+fn longest(setup: &Setup) -> f64 {
+    let share = 1.0 / (setup.time.fps * f64::from(setup.solver.steps_per_frame));
+    setup.solver.max_dt.map_or(share, |max| max.min(share))
+}
+
+/// After which frames something is done that needs another simulation, in ascending order, each with what is moved from then on. What is moved again has its path already, and lights are
+/// seen by pictures alone.
+fn rebuilds(edits: &[Edit]) -> Vec<(u64, Option<Thing>)> {
+    let mut all: Vec<(u64, Option<Thing>)> = Vec::new();
+    let mut sorted: Vec<&Edit> = edits.iter().collect();
+    sorted.sort_by_key(|edit| edit.frame);
+    for edit in sorted {
+        match &edit.change {
+            Change::Set(_) => all.push((edit.frame, None)),
+            Change::Move(Move { thing: Thing::Light(_), .. }) => {}
+            Change::Move(Move { thing, .. }) if all.iter().all(|(_, known)| *known != Some(*thing)) => {
+                all.push((edit.frame, Some(*thing)));
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
 impl Driver {
     /// Builds the simulation that a setup describes.
     pub fn new(setup: &Setup) -> Result<Self, BuildError> {
-        let share = 1.0 / (setup.time.fps * f64::from(setup.solver.steps_per_frame));
         let brush = Brush::default();
+        let mut start = setup.clone();
+        start.take_paths(&[]);
         let mut driver = Driver {
-            film: film(setup, &brush)?,
+            film: film(&start, &brush)?,
+            setup: setup.clone(),
+            built: 0,
+            paths: Vec::new(),
             fps: setup.time.fps,
             cfl: setup.solver.cfl,
-            longest: setup.solver.max_dt.map_or(share, |max| max.min(share)),
+            longest: longest(setup),
             substances: setup.substances.iter().map(|s| s.name.clone()).collect(),
             frame: 0,
             steps: 0,
@@ -395,14 +451,106 @@ impl Driver {
         if edit.frame < self.frame || edit.frame == self.frame && self.since > 0 {
             return Err(EditError::TooLate { frame: edit.frame, now: self.frame });
         }
-        // Of a parameter that is changed again and again after the same frame, only the last value ever acts.
-        if let (Some(last), Change::Parameter { name, .. }) = (self.edits.last(), &edit.change)
-            && last.frame == edit.frame
-            && matches!(&last.change, Change::Parameter { name: known, .. } if known == name)
-        {
-            self.edits.pop();
+        // Of what is changed again and again after the same frame, only the last value ever acts.
+        fn key(text: &String) -> Option<&str> {
+            text.split('=').next()
         }
-        Ok(self.add(edit)?)
+        let is_again = |last: &Edit| {
+            last.frame == edit.frame
+                && match (&last.change, &edit.change) {
+                    (Change::Parameter { name: known, .. }, Change::Parameter { name, .. }) => known == name,
+                    (Change::Set(known), Change::Set(keys)) => known.iter().map(key).eq(keys.iter().map(key)),
+                    _ => false,
+                }
+        };
+        let replaced = if self.edits.last().is_some_and(is_again) { self.edits.pop() } else { None };
+        let changes_scene = matches!(edit.change, Change::Set(_));
+        self.add(edit)?;
+        if changes_scene && let Err(reason) = self.try_scene() {
+            self.edits.pop();
+            self.edits.extend(replaced);
+            self.setup = self.setup.with_edits(&self.edits).map_err(|e| EditError::Scene(told(&e)))?;
+            return Err(reason);
+        }
+        Ok(())
+    }
+
+    /// Works out what the scene becomes by the last edit, and whether that can take over the state.
+    fn try_scene(&mut self) -> Result<(), EditError> {
+        self.setup = self.setup.with_edits(&self.edits).map_err(|e| EditError::Scene(told(&e)))?;
+        if self.edits.last().is_some_and(|edit| edit.frame == self.frame) {
+            let wanted = rebuilds(&self.edits).iter().filter(|(frame, _)| *frame <= self.frame).count();
+            self.carry_over(wanted).map_err(EditError::Rebuild)?;
+        }
+        Ok(())
+    }
+
+    /// The scene as edits of its keys have made it until the frame that was finished last.
+    pub fn scene(&self) -> &Setup {
+        self.setup.at_frame(self.frame)
+    }
+
+    /// Goes on moving what the last edit moves: to this displacement in the frame that comes next. `false`: that moves nothing, or ended before.
+    pub fn carry_to(&mut self, displacement: &[f64]) -> bool {
+        let Some(Edit { frame, change: Change::Move(m) }) = self.edits.last_mut() else { return false };
+        if *frame + m.points.len() as u64 != self.frame || self.since > 0 {
+            return false;
+        }
+        m.points.push(displacement.to_vec());
+        self.edited = None;
+        true
+    }
+
+    /// Tells everything that is moved by hand where it was and will be until the end of the next frame, and nothing of what comes later.
+    fn place_moved(&mut self) {
+        let until = (self.frame + 1) as f64 / self.fps;
+        for (thing, points) in edit::moved(&self.edits, self.fps) {
+            match self.paths.iter().find(|(known, _)| *known == thing) {
+                Some((_, path)) => path.set(points, until),
+                None => {
+                    let path = Path::default();
+                    path.set(points, until);
+                    self.paths.push((thing, path));
+                }
+            }
+        }
+    }
+
+    /// The simulation of the scene as the first so many of its [`rebuilds`] make it.
+    fn build(&mut self, built: usize) -> Result<(Film, Setup), BuildError> {
+        self.place_moved();
+        let done = &rebuilds(&self.edits)[..built];
+        let sets = done.iter().rev().find(|(_, thing)| thing.is_none());
+        let mut setup = sets.map_or(&self.setup, |(frame, _)| self.setup.at_frame(*frame)).clone();
+        let is_moved = |thing: &Thing| done.iter().any(|(_, known)| *known == Some(*thing));
+        let paths: Vec<_> = self.paths.iter().filter(|(thing, _)| is_moved(thing)).cloned().collect();
+        setup.take_paths(&paths);
+        let mut film = film(&setup, &self.brush)?;
+        for (name, value) in &self.changes {
+            // What the scene has no more is not to be changed.
+            let _ = film.set_parameter(name, value.clone());
+        }
+        Ok((film, setup))
+    }
+
+    /// Becomes what `build` made.
+    fn take(&mut self, film: Film, setup: &Setup, built: usize) {
+        (self.film, self.built) = (film, built);
+        (self.cfl, self.longest, self.animated) = (setup.solver.cfl, longest(setup), animated(setup));
+    }
+
+    /// Builds another simulation and gives it the state of this one.
+    fn carry_over(&mut self, built: usize) -> Result<(), String> {
+        let (mut film, setup) = self.build(built).map_err(|e| e.to_string())?;
+        let mut copy = StateCopy::default();
+        if !copy.save(|visitor| self.film.visit_state(visitor)) {
+            return Err("there is not enough memory".to_owned());
+        }
+        if !copy.restore_if_it_fits(|visitor| film.visit_state(visitor)) {
+            return Err("its state is of another kind".to_owned());
+        }
+        self.take(film, &setup, built);
+        Ok(())
     }
 
     fn add(&mut self, edit: Edit) -> Result<(), ParameterError> {
@@ -435,6 +583,12 @@ impl Driver {
         if self.edited == Some(self.frame) {
             return Ok(());
         }
+        let due = rebuilds(&self.edits).iter().filter(|(frame, _)| *frame <= self.frame).count();
+        if due != self.built {
+            let frame = self.frame;
+            self.carry_over(due).map_err(|reason| DriveError::Rebuild { frame, reason })?;
+        }
+        self.place_moved();
         let mut dabs = Vec::new();
         for i in 0..self.edits.len() {
             let Edit { frame, change } = &self.edits[i];
@@ -666,10 +820,28 @@ impl Driver {
         }
     }
 
+    /// The simulation that a state belongs to.
+    fn restore_built(&mut self, built: u64, visitor: &mut dyn StateVisitor) {
+        let known = rebuilds(&self.edits).len() as u64;
+        if built > known {
+            return visitor.refuse("it was saved after more edits than the scene has");
+        }
+        match self.build(built as usize) {
+            Ok((film, setup)) => self.take(film, &setup, built as usize),
+            Err(reason) => visitor.refuse(&reason.to_string()),
+        }
+    }
+
     /// Shows the visitor everything that the rest of the run depends on, always in the same order.
     pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
         self.edited = None;
         visitor.integer("driver.frame", &mut self.frame);
+        let mut built = self.built as u64;
+        visitor.integer("driver.built", &mut built);
+        if built != self.built as u64 {
+            self.restore_built(built, visitor);
+        }
+        self.place_moved();
         visitor.integer("driver.steps", &mut self.steps);
         for told in self.told.iter_mut().flatten() {
             let mut value = u64::from(*told);

@@ -16,7 +16,7 @@ pub mod passes;
 use squall_core::{CancelToken, Simulation, StateVisitor, Volume};
 use squall_render::color::from_srgb8;
 use squall_render::derived::{curl_magnitude, speed, vorticity};
-use squall_render::film::{Frame, Tone, View};
+use squall_render::film::{Camera, Frame, Tone, View};
 use squall_render::map::Range;
 use squall_render::maps::sample;
 use squall_render::texture::flat::{self, Pixelated};
@@ -348,6 +348,23 @@ impl Painter {
             total.iter_mut().zip(&heights).for_each(|(sum, v)| *sum += v);
         }
         Ok(total)
+    }
+
+    /// Takes 3D pictures with this camera instead of that of the scene; `None`: with that of the scene.
+    pub fn look_with(&mut self, camera: Option<Camera>) {
+        if let Some(film) = &mut self.film {
+            film.look_with(camera);
+        }
+    }
+
+    /// What takes 3D pictures.
+    pub fn film(&mut self) -> Option<&mut FilmPainter> {
+        self.film.as_mut()
+    }
+
+    /// The liquid as it is now.
+    pub fn surface_now(&mut self, sim: &dyn Simulation) -> Option<Arc<Surface>> {
+        Surface::of(&self.setup, &mut self.solids, sim).map(Arc::new)
     }
 
     /// Lets `cancel` stop pictures that a camera takes, which then end in [`RenderError::Cancelled`]. Others are quick.

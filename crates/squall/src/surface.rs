@@ -27,19 +27,31 @@ enum Distance {
 /// The solids that a liquid touches.
 pub enum Solids {
     /// In 2D.
-    Flat(Vec<Box<dyn Shape<2>>>),
+    Flat(Forms<2>),
     /// In 3D.
-    Full(Vec<Box<dyn Shape<3>>>),
+    Full(Forms<3>),
+}
+
+/// Solids, and the times from which on they are those.
+type Forms<const D: usize> = Vec<(f64, Vec<Box<dyn Shape<D>>>)>;
+
+/// Those of a time.
+fn solids_at<const D: usize>(forms: &mut Forms<D>, time: f64) -> &mut [Box<dyn Shape<D>>] {
+    forms.iter_mut().rev().find(|(from, _)| *from <= time).map_or(&mut [], |(_, solids)| solids)
 }
 
 impl Solids {
     /// Those of a scene.
     pub fn new(setup: &Setup) -> Result<Self, BuildError> {
         Ok(match setup.dimensions() {
-            2 => Solids::Flat(shapes(setup)?),
-            _ => Solids::Full(shapes(setup)?),
+            2 => Solids::Flat(forms(setup)?),
+            _ => Solids::Full(forms(setup)?),
         })
     }
+}
+
+fn forms<const D: usize>(setup: &Setup) -> Result<Forms<D>, BuildError> {
+    setup.forms().map(|(time, setup)| Ok((time, shapes(setup)?))).collect()
 }
 
 fn shapes<const D: usize>(setup: &Setup) -> Result<Vec<Box<dyn Shape<D>>>, BuildError> {
@@ -94,8 +106,8 @@ impl Surface {
             return None;
         }
         let distance = match solids {
-            Solids::Flat(solids) => Distance::Flat(on_grid(setup, &values, solids, sim.time())),
-            Solids::Full(solids) => Distance::Full(on_grid(setup, &values, solids, sim.time())),
+            Solids::Flat(solids) => Distance::Flat(on_grid(setup, &values, solids_at(solids, sim.time()), sim.time())),
+            Solids::Full(solids) => Distance::Full(on_grid(setup, &values, solids_at(solids, sim.time()), sim.time())),
         };
         Some(Surface { particles: moving_cells(setup, sim, &values), distance })
     }
@@ -103,8 +115,8 @@ impl Surface {
     /// The surface around particles, beside solids as they are at a time in seconds.
     pub fn around(setup: &Setup, solids: &mut Solids, particles: Particles, time: f64) -> Self {
         let distance = match solids {
-            Solids::Flat(solids) => Distance::Flat(around(setup, &particles, solids, time)),
-            Solids::Full(solids) => Distance::Full(around(setup, &particles, solids, time)),
+            Solids::Flat(solids) => Distance::Flat(around(setup, &particles, solids_at(solids, time), time)),
+            Solids::Full(solids) => Distance::Full(around(setup, &particles, solids_at(solids, time), time)),
         };
         Surface { particles, distance }
     }

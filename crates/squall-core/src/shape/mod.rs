@@ -5,6 +5,7 @@
 //! | [`primitives`] | sphere, box, capsule, cylinder, half-space |
 //! | [`combinations`] | union, intersection, difference, inverse, offset, shell |
 //! | [`motion`] | a shape on keyframes, drifting or turning |
+//! | [`path`] | a shape that is dragged while the simulation runs |
 //! | [`mesh`] | triangle meshes, also deforming ones |
 //! | [`polygon`] | closed outlines in 2D |
 //! | [`baked`] | distances on a grid, for shapes whose distance is dear |
@@ -29,6 +30,7 @@ pub mod baked;
 pub mod combinations;
 pub mod mesh;
 pub mod motion;
+pub mod path;
 pub mod polygon;
 pub mod primitives;
 pub(crate) mod vector;
@@ -37,6 +39,7 @@ pub use baked::{BakeError, Baked};
 pub use combinations::{Difference, Intersection, Inverse, Offset, Shell, Union};
 pub use mesh::{MeshError, MeshOptions, MeshReport, MeshSequence, MeshShape, SequenceError, TriangleMesh};
 pub use motion::{Beyond, Interpolation, Key, Motion, Moving, Track, TrackError};
+pub use path::{Dragged, Path};
 pub use polygon::{PolygonError, PolygonShape};
 pub use primitives::{Capsule, Cuboid, Cylinder, HalfSpace, Sphere};
 

@@ -134,6 +134,46 @@ impl Camera {
         let way = dot(sub(point, origin), back) / dot(direction, back);
         (way.is_finite() && way > 0.0).then(|| add(origin, scale(direction, way)))
     }
+
+    /// Where on a picture of this size a place is seen, in pixels from the upper left corner. `None`: behind the camera.
+    pub fn pixel_of(&self, [width, height]: [usize; 2], place: [f64; 3]) -> Option<[f64; 2]> {
+        self.lens(width, height).ok()?.project(place)
+    }
+
+    /// Right, up and towards the viewer, each of length 1; and half the height of the picture: the tangent of half its angle, or in metres without
+    /// perspective.
+    pub fn axes(&self) -> Option<([[f64; 3]; 3], f64)> {
+        let lens = self.lens(1, 1).ok()?;
+        Some((lens.axes(), lens.half()))
+    }
+
+    /// The camera turned about its target by angles in degrees, and moved away by a factor.
+    pub fn orbited(&self, yaw: f64, pitch: f64, away: f64) -> Self {
+        let way = sub(self.position, self.target);
+        let distance = length(way).max(1e-9);
+        let old_pitch = (way[1] / distance).clamp(-1.0, 1.0).asin().to_degrees();
+        // Seen from straight above, up says where the front is.
+        let flat = if old_pitch.abs() > 89.0 { scale(self.up, -old_pitch.signum()) } else { way };
+        let old_yaw = flat[0].atan2(flat[2]).to_degrees();
+        let projection = match self.projection {
+            Projection::Orthographic { height } => Projection::Orthographic { height: height * away },
+            perspective => perspective,
+        };
+        let pitch = (old_pitch + pitch).clamp(-89.9, 89.9);
+        let turned = Self::orbiting(self.target, old_yaw + yaw, pitch, distance * away, projection);
+        Self { roll: self.roll, ..turned }
+    }
+
+    /// The camera and its target moved together: by parts of the height of the picture to the right and up.
+    pub fn panned(&self, right: f64, up: f64) -> Self {
+        let Some(([to_right, to_up, _], half)) = self.axes() else { return *self };
+        let height = match self.projection {
+            Projection::Perspective { .. } => 2.0 * half * length(sub(self.position, self.target)),
+            Projection::Orthographic { .. } => 2.0 * half,
+        };
+        let by = add(scale(to_right, right * height), scale(to_up, up * height));
+        Self { position: add(self.position, by), target: add(self.target, by), ..*self }
+    }
 }
 
 fn middle(low: Vec3, high: Vec3) -> Vec3 {
@@ -242,6 +282,21 @@ mod tests {
             let drawn = camera.lens(300, 200).unwrap().project(place).unwrap();
             assert!((0..2).all(|a| (drawn[a] - pixel[a]).abs() < 1e-6), "{drawn:?}");
         }
+    }
+
+    #[test]
+    fn a_camera_is_turned_and_moved_by_hand() {
+        let camera = Camera::framing([0.0; 3], [1.0; 3], 30.0, 20.0, 40.0, 1.5, 0.1);
+        let there = camera.orbited(50.0, -35.0, 2.0);
+        let expected = direction(80.0, -15.0);
+        let way = sub(there.position, there.target);
+        assert!(near(way, scale(expected, 2.0 * length(sub(camera.position, camera.target)))), "{way:?}");
+        assert!(near(there.orbited(-50.0, 35.0, 0.5).position, camera.position));
+        assert_eq!(camera.orbited(0.0, 500.0, 1.0).axes().map(|(_, half)| half > 0.0), Some(true), "never upside down");
+        // What was in the middle is a quarter of the height further left and lower.
+        let moved = camera.panned(0.25, 0.25);
+        let pixel = moved.pixel_of([300, 200], camera.target).unwrap();
+        assert!((pixel[0] - 100.0).abs() < 1e-6 && (pixel[1] - 150.0).abs() < 1e-6, "{pixel:?}");
     }
 
     #[test]

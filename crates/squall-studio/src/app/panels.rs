@@ -7,6 +7,7 @@ use squall_core::{Parameter, Value};
 
 use super::view::Tool;
 use super::{Source, Studio};
+use crate::bake::Export;
 use crate::player::{Command, Measured};
 
 /// How fast time can run, and what that is called.
@@ -72,7 +73,7 @@ impl Studio {
     /// Scenes to play with.
     pub(super) fn gallery(&mut self, ui: &mut Ui) {
         ui.heading("Scenes");
-        let label = ui.label("File or search").id;
+        let label = ui.label("Scene file").id;
         ui.add(egui::TextEdit::singleline(&mut self.file).hint_text("scene.toml")).labelled_by(label);
         if ui.button("Open file").on_hover_text("Or drop a scene file on the window").clicked() {
             let path = self.file.trim().into();
@@ -88,14 +89,19 @@ impl Studio {
         if scale != self.opened.scale {
             self.open(Source::Scaled(scale));
         }
+        if ui.button("Targets").on_hover_text("Smoke that becomes words, pictures, meshes, drawings").clicked() {
+            self.targets.open = !self.targets.open;
+            self.send(Command::Compare(self.targets.open));
+        }
         ui.separator();
-        self.search = self.file.trim().to_lowercase();
+        let label = ui.label("Search scenes").id;
+        ui.text_edit_singleline(&mut self.search).labelled_by(label);
+        self.take_pictures(ui.ctx());
         egui::ScrollArea::vertical().id_salt("scenes").show(ui, |ui| {
-            // What is typed is a name or a part of one; a path finds nothing, and hides nothing.
-            let found = |name: &str| name.contains(&self.search);
-            let any = gallery::all().iter().any(|scene| found(scene.name));
+            let typed = self.search.trim().to_lowercase().replace(' ', "_");
             let mut wanted = None;
-            for scene in gallery::all().iter().filter(|scene| !any || found(scene.name)) {
+            for scene in gallery::all().iter().filter(|scene| scene.name.contains(&typed)) {
+                self.thumb(ui, scene.name);
                 let current = self.opened.path.is_none() && self.opened.name == scene.name;
                 let button = ui.selectable_label(current, scene.name.replace('_', " "));
                 if button
@@ -126,13 +132,17 @@ impl Studio {
         let sizes = longest / 200.0..=longest / 2.0;
         ui.add(Slider::new(&mut brush.radius, sizes).logarithmic(true).text("Size, m")).on_hover_text("Keys [ and ]");
         let (tool, _) = brush.tools[brush.tool];
-        if tool != Tool::Fill {
+        if !matches!(tool, Tool::Fill | Tool::Wall | Tool::Move) {
             let strength = &mut brush.strength[brush.tool];
             let unit = if matches!(tool, Tool::Paint(_)) { "Strength, per second" } else { "Strength, 1/s" };
             ui.add(Slider::new(strength, 0.1..=100_000.0).logarithmic(true).text(unit));
             ui.add(Slider::new(&mut brush.softness, 0.0..=1.0).text("Softness"));
         }
-        ui.weak("Drag on the picture. Time runs while the brush is down.");
+        ui.weak(match tool {
+            Tool::Move => "Drag the marks in the picture. In 3D, drag beside them to turn the camera.",
+            Tool::Wall => "Drag on the picture: an obstacle stays there.",
+            _ => "Drag on the picture. Time runs while the brush is down.",
+        });
         ui.separator();
     }
 
@@ -167,12 +177,17 @@ impl Studio {
     /// What was played: a list, saved as a scene, baked.
     pub(super) fn takes(&mut self, ui: &mut Ui) {
         egui::CollapsingHeader::new("Take").default_open(true).show(ui, |ui| {
-            let mut dropped = None;
+            let (mut dropped, mut shifted) = (None, None);
             egui::ScrollArea::vertical().id_salt("edits").max_height(140.0).show(ui, |ui| {
                 for (number, edit) in self.shown.edits.iter().enumerate() {
                     ui.horizontal(|ui| {
                         if ui.small_button(format!("Drop {}", number + 1)).clicked() {
                             dropped = Some(number);
+                        }
+                        for (word, by) in [("Earlier", -1), ("Later", 1)] {
+                            if ui.small_button(format!("{word} {}", number + 1)).on_hover_text("By a frame").clicked() {
+                                shifted = Some((number, by));
+                            }
                         }
                         ui.label(describe(edit));
                     });
@@ -180,6 +195,9 @@ impl Studio {
             });
             if let Some(number) = dropped {
                 self.send(Command::Drop(number));
+            }
+            if let Some((number, by)) = shifted {
+                self.send(Command::Shift(number, by));
             }
             if self.shown.edits.is_empty() {
                 ui.weak("Nothing was done yet: all strokes and changes come here.");
@@ -189,6 +207,13 @@ impl Studio {
             if ui.button("Save take").on_hover_text("`squall run` makes the same frames of it: Ctrl+S").clicked() {
                 self.save();
             }
+            egui::ComboBox::from_label("Export").selected_text(self.export.name()).show_ui(ui, |ui| {
+                for export in Export::ALL {
+                    if export.fits(&self.opened.setup) {
+                        ui.selectable_value(&mut self.export, export, export.name());
+                    }
+                }
+            });
             let label = ui.label("Folder for frames").id;
             ui.text_edit_singleline(&mut self.out).labelled_by(label);
             let mut frames = if self.frames == 0 { self.shown.last.max(1) } else { self.frames };
@@ -234,6 +259,9 @@ impl Studio {
             let mass = if self.opened.setup.liquid.is_some() { "Volume" } else { "Mass" };
             plot(ui, "Energy", history, |m| m.energy);
             plot(ui, mass, history, |m| m.mass);
+            if let Some((name, _)) = self.shown.figures.first() {
+                plot(ui, name, history, |m| m.figure);
+            }
         });
     }
 
@@ -274,6 +302,31 @@ impl Studio {
     }
 }
 
+impl Studio {
+    /// Pictures of scenes that have come since the last time.
+    fn take_pictures(&mut self, ctx: &egui::Context) {
+        let Some(thumbs) = &self.thumbs else { return };
+        for scene in gallery::all() {
+            if let Some(images) = thumbs.take(scene.name) {
+                let texture = |image: &squall_render::Image| {
+                    let colors = egui::ColorImage::from_rgba_unmultiplied([image.width, image.height], image.rgba());
+                    ctx.load_texture(scene.name, colors, egui::TextureOptions::LINEAR)
+                };
+                self.pictures.insert(scene.name, images.iter().map(texture).collect());
+            }
+        }
+    }
+
+    /// The moving picture of a scene, if there is one.
+    fn thumb(&self, ui: &mut Ui, name: &str) {
+        let Some(pictures) = self.pictures.get(name).filter(|pictures| !pictures.is_empty()) else { return };
+        // Forth and back, so that it does not jump.
+        let turn = (ui.input(|input| input.time) * 6.0) as usize % (2 * pictures.len());
+        let texture = &pictures[turn.min(2 * pictures.len() - 1 - turn)];
+        ui.add(egui::Image::new((texture.id(), texture.size_vec2())).alt_text(name));
+    }
+}
+
 /// A number with spaces: 12 345.
 fn thousands(number: u64) -> String {
     let digits = number.to_string();
@@ -292,6 +345,13 @@ fn describe(edit: &Edit) -> String {
             what.extend((stroke.push > 0.0).then(|| "push".to_owned()));
             what.extend(stroke.fill.then(|| "pour".to_owned()));
             format!("{}, {} frames", what.join(", "), stroke.points.len())
+        }
+        Change::Move(m) => format!("{} moved, {} frames", m.thing, m.points.len()),
+        Change::Set(keys) => {
+            let short = |key: &String| {
+                if key.chars().count() > 40 { key.chars().take(40).chain("..".chars()).collect() } else { key.clone() }
+            };
+            keys.iter().map(short).collect::<Vec<_>>().join(", ")
         }
     };
     format!("{}: {what}", edit.frame)

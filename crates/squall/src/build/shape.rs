@@ -18,7 +18,11 @@ pub fn moving<const D: usize>(s: &setup::Shape, motion: &Motion, resolution: f64
 
 /// A shape moved as a rigid body.
 pub fn moved<const D: usize>(shape: Boxed<D>, motion: &Motion) -> Boxed<D> {
-    if motion.is_rest() { shape } else { Box::new(core::Moving::new(shape, rigid(motion))) }
+    let shape = if motion.is_rest() { shape } else { Box::new(core::Moving::new(shape, rigid(motion))) };
+    match &motion.path {
+        Some(path) => Box::new(core::Dragged::new(shape, path.clone())),
+        None => shape,
+    }
 }
 
 /// The motion of a rigid body.

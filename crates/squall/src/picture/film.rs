@@ -14,7 +14,7 @@ use squall_render::{ColorMap, RenderError, Rgb};
 use super::PainterError;
 use super::{color_map, scalar};
 use crate::build::shape;
-use crate::setup::{self, Film, LightSource, PictureMode, Setup, Show, Sky};
+use crate::setup::{self, Film, PictureMode, Setup, Show, Sky};
 use crate::surface::Surface;
 use crate::texture::Detail;
 use std::sync::Arc;
@@ -57,6 +57,18 @@ pub struct FilmPainter {
     size: [usize; 2],
     detail: Option<Detail>,
     cancel: CancelToken,
+    /// What takes pictures from a frame on, after edits of the scene.
+    later: Vec<(u64, FilmPainter)>,
+    /// Distances to objects that were asked for last.
+    distances: Option<Distances>,
+}
+
+/// Distances to objects at many points.
+struct Distances {
+    time: f64,
+    /// The first and the last of the points.
+    ends: [[f64; 3]; 2],
+    values: Vec<f32>,
 }
 
 /// From how many pixels on a cell is seen as one.
@@ -131,12 +143,28 @@ impl FilmPainter {
             size: [setup.output.width as usize, setup.output.height as usize],
             detail: Detail::new(setup),
             cancel: CancelToken::default(),
+            distances: None,
+            later: setup
+                .later()
+                .iter()
+                .filter_map(|(frame, later)| Some((*frame, FilmPainter::new(later, later.film.as_ref()?))))
+                .map(|(frame, painter)| Ok((frame, painter?)))
+                .collect::<Result<_, PainterError>>()?,
         })
+    }
+
+    /// What takes the picture of a frame.
+    fn at_frame(&mut self, frame: u64) -> &mut Self {
+        match self.later.iter().rposition(|(from, _)| *from <= frame) {
+            Some(i) => &mut self.later[i].1,
+            None => self,
+        }
     }
 
     /// Lets `cancel` stop pictures on their way, which then end in [`RenderError::Cancelled`].
     pub fn set_cancel(&mut self, cancel: &CancelToken) {
         self.cancel = cancel.clone();
+        self.later.iter_mut().for_each(|(_, painter)| painter.set_cancel(cancel));
     }
 
     /// Names of the substances that are shown.
@@ -180,7 +208,7 @@ impl FilmPainter {
         let open = self.open_shutter();
         if open == 0.0 || volumes.velocity.is_none() || samples < 2 {
             let camera = self.camera.at(time)?;
-            let shot = self.with_scene(volumes, time, |scene, style, quality| {
+            let shot = self.at_frame(frame).with_scene(volumes, time, |scene, style, quality| {
                 Stage::new(scene, style, quality)?.shoot(&camera, size, frame)
             })?;
             return self.add_sparks(shot, volumes, time);
@@ -190,7 +218,7 @@ impl FilmPainter {
             let later = open * ((f64::from(ray) + 0.5) / f64::from(samples) - 0.5);
             let camera = self.camera.at(time + later)?;
             let there = volumes.later(later, time)?;
-            self.with_scene(&there, time, |scene, style, quality| {
+            self.at_frame(frame).with_scene(&there, time, |scene, style, quality| {
                 Stage::new(scene, style, quality)?.expose(&camera, size, frame, ray..ray + 1)
             })
         });
@@ -245,7 +273,7 @@ impl FilmPainter {
         wanted: &Wanted<'_>,
     ) -> Result<Passes, RenderError> {
         let (camera, size) = (self.camera.at(time)?, self.size);
-        self.with_scene(volumes, time, |scene, style, quality| {
+        self.at_frame(frame).with_scene(volumes, time, |scene, style, quality| {
             passes(scene, style, &camera, size, frame, quality, wanted)
         })
     }
@@ -258,6 +286,48 @@ impl FilmPainter {
     /// The camera at a time, in seconds.
     pub fn camera_at(&self, time: f64) -> Result<Camera, RenderError> {
         self.camera.at(time)
+    }
+
+    /// Takes pictures with this camera instead of that of the scene; `None`: with that of the scene.
+    pub fn look_with(&mut self, camera: Option<Camera>) {
+        self.camera.instead = camera;
+        self.later.iter_mut().for_each(|(_, painter)| painter.look_with(camera));
+    }
+
+    /// Distances to the nearest object at so many points, at a time; `None`: nothing is to be seen but the fluid.
+    pub fn object_distances(
+        &mut self,
+        time: f64,
+        frame: u64,
+        count: usize,
+        place: impl Fn(usize) -> [f64; 3],
+    ) -> Option<Vec<f32>> {
+        let painter = self.at_frame(frame);
+        let ends = [place(0), place(count.saturating_sub(1))];
+        // Distances to meshes take long: those of objects at rest are kept.
+        if let Some(known) =
+            painter.distances.as_ref().filter(|known| known.ends == ends && known.values.len() == count)
+            && !painter.objects.iter().any(|(shape, ..)| shape.changes(known.time, time))
+        {
+            return Some(known.values.clone());
+        }
+        painter.objects.iter_mut().for_each(|(shape, ..)| shape.prepare(time));
+        let nearest = |i: usize| {
+            let x = place(i);
+            painter.objects.iter().map(|(shape, ..)| shape.distance(x, time)).fold(f64::INFINITY, f64::min) as f32
+        };
+        if painter.objects.is_empty() {
+            return None;
+        }
+        let values: Vec<f32> = (0..count).map(nearest).collect();
+        painter.distances = Some(Distances { time, ends, values: values.clone() });
+        Some(values)
+    }
+
+    /// What everything looks like at a frame.
+    pub fn style_at(&self, time: f64, frame: u64) -> Style {
+        let setup = self.setup.at_frame(frame);
+        setup.film.as_ref().map_or_else(Style::default, |film| style(setup, film, time))
     }
 
     fn with_scene<R>(&mut self, volumes: &Volumes, time: f64, see: impl FnOnce(&Scene<'_>, &Style, Quality) -> R) -> R {
@@ -398,9 +468,9 @@ fn style(setup: &Setup, film: &Film, time: f64) -> Style {
 fn without_background(film: &Film, time: f64) -> Style {
     let r = &film.render;
     let light = |l: &setup::Light| Light {
-        source: match &l.source {
-            LightSource::Sun(towards) => Source::Directional(towards.each_ref().map(|c| c.at(time))),
-            LightSource::Point(position) => Source::Point(position.each_ref().map(|c| c.at(time))),
+        source: match l.source.at(time, l.path.as_ref()) {
+            (false, towards) => Source::Directional(towards),
+            (true, position) => Source::Point(position),
         },
         color: from_srgb8(l.color),
         intensity: l.strength.at(time).max(0.0) as f32,
@@ -523,6 +593,8 @@ struct CameraPath {
     aspect: f64,
     /// A box around the smoke of the frame, if that is followed.
     seen: Option<([f64; 3], [f64; 3])>,
+    /// Replaces the camera of the scene.
+    instead: Option<Camera>,
 }
 
 /// The part of all smoke that may lie outside on each side of the box that is framed.
@@ -585,7 +657,7 @@ impl CameraPath {
         let low: [f64; 3] = std::array::from_fn(|a| setup.grid.origin[a]);
         let high: [f64; 3] = std::array::from_fn(|a| low[a] + setup.grid.size[a]);
         let aspect = f64::from(setup.output.width) / f64::from(setup.output.height);
-        Self { camera: camera.clone(), low, high, aspect, seen: None }
+        Self { camera: camera.clone(), low, high, aspect, seen: None, instead: None }
     }
 
     /// A key with a distance.
@@ -614,6 +686,9 @@ impl CameraPath {
     }
 
     fn at(&self, time: f64) -> Result<Camera, RenderError> {
+        if let Some(camera) = self.instead {
+            return Ok(camera);
+        }
         let mut keys: Vec<OrbitKey> = match self.camera.orbit.as_slice() {
             [] => vec![self.key(&self.camera.key(time))],
             orbit => orbit.iter().map(|key| self.key(key)).collect(),

@@ -6,28 +6,33 @@ use squall_render::Image;
 use crate::build::{BuildError, shape};
 use crate::setup::Setup;
 
+type Drawn = (Box<dyn Shape<2>>, [u8; 3]);
+
 /// The objects of a 2D scene, to be drawn as filled shapes.
 pub struct FlatObjects {
-    shapes: Vec<(Box<dyn Shape<2>>, [u8; 3])>,
+    /// From which time on, and what there is then.
+    forms: Vec<(f64, Vec<Drawn>)>,
     origin: [f64; 2],
     size: [f64; 2],
 }
 
 impl FlatObjects {
     pub fn new(setup: &Setup) -> Result<Self, BuildError> {
-        let mut shapes = Vec::new();
-        for o in setup.objects.iter().filter(|o| o.visible && setup.dimensions() == 2) {
-            shapes.push((shape::moving::<2>(&o.shape, &o.motion, setup.grid.spacing()[0])?, o.color));
-        }
+        let shapes = |setup: &Setup| -> Result<Vec<Drawn>, BuildError> {
+            let visible = setup.objects.iter().filter(|o| o.visible && setup.dimensions() == 2);
+            visible.map(|o| Ok((shape::moving::<2>(&o.shape, &o.motion, setup.grid.spacing()[0])?, o.color))).collect()
+        };
+        let forms = setup.forms().map(|(time, setup)| Ok((time, shapes(setup)?))).collect::<Result<_, BuildError>>()?;
         let [origin, size] = [&setup.grid.origin, &setup.grid.size].map(|v| [v[0], v[1]]);
-        Ok(Self { shapes, origin, size })
+        Ok(Self { forms, origin, size })
     }
 
     /// Draws them as they are at a time, with edges one pixel soft.
     pub fn draw(&mut self, image: &mut Image, time: f64) {
         let (width, height) = (image.width, image.height);
         let pixel = [self.size[0] / width as f64, self.size[1] / height as f64];
-        for (shape, color) in &mut self.shapes {
+        let Some((_, shapes)) = self.forms.iter_mut().rev().find(|(from, _)| *from <= time) else { return };
+        for (shape, color) in shapes {
             shape.prepare(time);
             for (i, out) in image.pixels.iter_mut().enumerate() {
                 let (x, y) = (i % width, height - 1 - i / width);

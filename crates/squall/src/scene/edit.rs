@@ -6,7 +6,7 @@ use super::{LIQUID, MAX_FRAMES, Named, NumberOrText, Vector};
 use crate::diagnostic::Spanned;
 
 table! {
-    /// An edit recorded while the scene played: a parameter change or a brush stroke.
+    /// An edit recorded while the scene played: a parameter change, a brush stroke, a moved object, or changed scene keys.
     pub struct Edit {
         /// The edit acts after this frame; 0 is the start.
         frame: u64 [Within(0.0, MAX_FRAMES)] (required "12"),
@@ -14,6 +14,19 @@ table! {
         parameter: ParameterEdit [] (none "none"),
         /// A brush stroke that begins then.
         stroke: BrushStroke [] (none "none"),
+        /// An object, a source or a light that is moved from then on.
+        r#move: MoveEdit [] (none "none"),
+        /// Keys of the scene that have other values from then on, written as after `--set`: `["smoke.fade=0.5", "object.1.visible=false"]`. The state stays what it is, so grid, model, substances,
+        /// time and output cannot change. The entry after the last of a list adds one.
+        set: Vec<Spanned<String>> [] (none "none"),
+    }
+
+    /// Something that is moved by hand. It stays where it was put.
+    pub struct MoveEdit {
+        /// What: `object`, `source` or `light`, and its number from 0.
+        what: String [] (required "\"object.0\""),
+        /// How far it is from its own place after each frame; it moves evenly from one to the next. What is on keyframes goes on along them, displaced.
+        points: Vec<Spanned<Vector>> ["m"] (required "[[0.05, 0.0], [0.1, 0.0]]"),
     }
 
     /// A parameter that changes while the scene plays.

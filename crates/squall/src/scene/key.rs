@@ -46,6 +46,17 @@ pub struct Key {
     pub matters: Matters,
 }
 
+/// A key of a scene and its value.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// How it is written after `--set`: `source.0.noise`.
+    pub path: String,
+    /// What is known of it.
+    pub key: &'static Key,
+    /// Its value as TOML; `None`: it has none, and the default says what that means.
+    pub value: Option<String>,
+}
+
 /// What a key matters to. States can be resumed with other looks, and pictures taken again with other ways to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Matters {

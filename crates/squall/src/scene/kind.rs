@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::key::{Key, Listed};
 use super::tree::{Node, Value};
 use super::write::{Writer, quoted};
 use crate::diagnostic::{Problems, Span, Spanned, number};
@@ -66,6 +67,11 @@ pub(crate) trait Kind: Sized {
 
     /// Fills in defaults and checks what can be checked only now: how many axes there are, which substances.
     fn complete(&mut self, _span: Span, _path: &str, _resolver: &mut Resolver<'_>) {}
+
+    /// Adds all keys in it, or itself, to a list.
+    fn list(&self, path: &str, key: &'static Key, out: &mut Vec<Listed>) {
+        out.push(Listed { path: path.to_owned(), key, value: Some(self.write(&Writer::everything())) });
+    }
 }
 
 impl<T: Kind> Kind for Spanned<T> {
@@ -92,6 +98,9 @@ impl<T: Kind> Kind for Spanned<T> {
     }
     fn complete(&mut self, _: Span, path: &str, resolver: &mut Resolver<'_>) {
         self.value.complete(self.span, path, resolver);
+    }
+    fn list(&self, path: &str, key: &'static Key, out: &mut Vec<Listed>) {
+        self.value.list(path, key, out);
     }
 }
 
@@ -237,6 +246,12 @@ impl<T: Kind> Kind for Vec<T> {
             item.complete(span, &format!("{path}.{index}"), resolver);
         }
     }
+    fn list(&self, path: &str, key: &'static Key, out: &mut Vec<Listed>) {
+        match self.is_section() {
+            true => self.iter().enumerate().for_each(|(i, item)| item.list(&format!("{path}.{i}"), key, out)),
+            false => out.push(Listed { path: path.to_owned(), key, value: Some(self.write(&Writer::everything())) }),
+        }
+    }
 }
 
 /// A table whose keys are names chosen by the user, in file order.
@@ -293,6 +308,9 @@ impl<T: Kind> Kind for Named<T> {
         for (name, value) in &mut self.0 {
             value.complete(span, &format!("{path}.{}", name.value), resolver);
         }
+    }
+    fn list(&self, path: &str, key: &'static Key, out: &mut Vec<Listed>) {
+        self.0.iter().for_each(|(name, value)| value.list(&format!("{path}.{}", name.value), key, out));
     }
 }
 

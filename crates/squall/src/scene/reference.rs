@@ -92,6 +92,7 @@ pub fn reference(name: &str) -> Option<String> {
             rows("", Edit::all_keys()),
             rows("parameter.", ParameterEdit::all_keys()),
             rows("stroke.", BrushStroke::all_keys()),
+            rows("move.", MoveEdit::all_keys()),
         ]
         .concat(),
         "stir" => rows("", Stir::all_keys()),

@@ -195,9 +195,30 @@ macro_rules! table {
                 })*
                 let _ = index;
             }
+
+            fn list(&self, path: &str, _: &'static $crate::scene::key::Key, out: &mut Vec<$crate::scene::key::Listed>) {
+                self.list_keys(path, out);
+            }
         }
 
         impl $Name {
+            /// Adds all of its keys to a list, those without a value as well.
+            #[allow(dead_code)]
+            pub(crate) fn list_keys(&self, path: &str, out: &mut Vec<$crate::scene::key::Listed>) {
+                let keys = Self::all_keys();
+                let mut index = 0;
+                $({
+                    let key = &keys[index];
+                    let path = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
+                    match &self.$field {
+                        Some(value) => $crate::scene::kind::Kind::list(value, &path, key, out),
+                        None => out.push($crate::scene::key::Listed { path, key, value: None }),
+                    }
+                    index += 1;
+                })*
+                let _ = index;
+            }
+
             /// `key = value` for each key that matters to the writer.
             fn lines(&self, writer: &$crate::scene::write::Writer) -> Vec<String> {
                 let mut lines = Vec::new();

@@ -147,7 +147,8 @@ fn node(value: toml::Spanned<DeValue<'_>>, source: usize, problems: &mut Problem
     Node { span, value }
 }
 
-/// Applies `key.path=value` to the tree. Entries of lists are addressed by number from 0: `source.0.noise=0.5`.
+/// Applies `key.path=value` to the tree. Entries of lists are addressed by number from 0: `source.0.noise=0.5`; a whole entry with the next number is added:
+/// `object.1={ shape = .. }`.
 pub(crate) fn apply_override(root: &mut Node, text: &str, source: usize, problems: &mut Problems<'_>) {
     let whole = Span { source, start: 0, end: text.len() };
     let Some((path, value_text)) = text.split_once('=') else {
@@ -165,7 +166,9 @@ pub(crate) fn apply_override(root: &mut Node, text: &str, source: usize, problem
 
     let mut at = &mut *root;
     let mut start = 0;
-    for part in path.split('.') {
+    let parts = path.split('.').count();
+    for (number, part) in path.split('.').enumerate() {
+        let is_whole = number + 1 == parts && matches!(value.value, Value::Table(_));
         let key = part.trim();
         let lead = part.len() - part.trim_start().len();
         let key_span = Span { source, start: start + lead, end: start + lead + key.len() };
@@ -177,6 +180,9 @@ pub(crate) fn apply_override(root: &mut Node, text: &str, source: usize, problem
             return;
         }
         let kind = at.kind();
+        if is_whole && matches!(&at.value, Value::Table(entries) if entries.is_empty()) && key == "0" {
+            at.value = Value::List(Vec::new());
+        }
         if matches!(&at.value, Value::Table(entries) if entries.is_empty()) && key.parse::<usize>().is_ok() {
             let list = path[..key_span.start].trim_end_matches(['.', ' ']);
             let message = format!("there is no entry {key} in `{list}`");
@@ -196,6 +202,9 @@ pub(crate) fn apply_override(root: &mut Node, text: &str, source: usize, problem
             }
             Value::List(items) => {
                 let count = items.len();
+                if is_whole && key.parse() == Ok(count) {
+                    items.push(Node { span: key_span, value: Value::Bool(false) });
+                }
                 match key.parse::<usize>().ok().and_then(|i| items.get_mut(i)) {
                     Some(item) => item,
                     None => {

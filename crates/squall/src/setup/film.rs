@@ -1,5 +1,7 @@
 //! Camera, lights and appearance of 3D pictures.
 
+use squall_core::shape::Path;
+
 use super::{ColorMap, Curve, File, PictureMode, Setup, Show, Up};
 use crate::assets::Loaded;
 pub use crate::scene::choices::Quality;
@@ -123,6 +125,8 @@ pub struct Light {
     pub strength: Curve,
     /// Degrees of a sun, metres of a point.
     pub size: Curve,
+    /// How it is moved by hand.
+    pub path: Option<Path>,
 }
 
 /// Where a light is.
@@ -132,6 +136,28 @@ pub enum LightSource {
     Sun([Curve; 3]),
     /// At a place.
     Point([Curve; 3]),
+}
+
+impl LightSource {
+    /// Where it is at a time: `true` and its place, or `false` and the direction towards it. The direction of a sun, of length 1, is moved by hand like a place.
+    pub fn at(&self, time: f64, path: Option<&Path>) -> (bool, [f64; 3]) {
+        let shift = path.map_or([0.0; 3], |path| path.at(time).0);
+        let moved = |v: [f64; 3]| std::array::from_fn(|a| v[a] + shift[a]);
+        match self {
+            LightSource::Point(place) => (true, moved(place.each_ref().map(|c| c.at(time)))),
+            LightSource::Sun(towards) => {
+                let towards = towards.each_ref().map(|c| c.at(time));
+                if path.is_none() {
+                    return (false, towards);
+                }
+                let length = towards.iter().map(|v| v * v).sum::<f64>().sqrt().max(1e-12);
+                let moved: [f64; 3] = moved(towards.map(|v| v / length));
+                // Moved to where it came from, it has no direction: it stays.
+                let kept = moved.iter().map(|v| v * v).sum::<f64>() > 1e-6;
+                (false, if kept { moved } else { towards })
+            }
+        }
+    }
 }
 
 /// What pictures look like.

@@ -15,14 +15,14 @@ mod shape;
 mod target;
 mod texture;
 
-use crate::assets::fingerprint;
+use crate::assets::{Assets, fingerprint};
 use crate::diagnostic::{Span, Spanned};
 use crate::expr::Expr;
 pub use crate::scene::choices::{
     AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, MeltingLaw, MeshFormat, Model, Movie,
     ParticleFormat, Pass, PictureMode, Solids, Splitting, Tone, Tracer, Tracking, Transfer, Viscous,
 };
-use crate::scene::key::Matters;
+use crate::scene::key::{Listed, Matters};
 use crate::scene::write::Writer;
 use crate::scene::{self, OneOrMany, SceneFile};
 pub use crate::scene::{
@@ -30,7 +30,7 @@ pub use crate::scene::{
     MeltingValues as Melting, SmokeValues as Smoke, SolverValues as Solver, SurfaceValues as Surface,
 };
 pub use curve::Curve;
-pub use edit::{Change, Edit, Stroke};
+pub use edit::{Change, Edit, Move, Stroke, Thing};
 pub use film::{Ambient, Camera, CameraKey, Film, Glow, Ground, Light, LightSource, Quality, Render, Sky, Vdb, Water};
 pub use flipbook::Flipbook;
 pub(crate) use resolve::Resolver;
@@ -107,6 +107,10 @@ pub struct Setup {
     file: SceneFile,
     /// The files that it names, and fingerprints of what they hold.
     files: Vec<(Matters, File)>,
+    /// Where they are.
+    assets: Assets,
+    /// What the scene is after edits of its keys: from which frame on, in ascending order.
+    later: Vec<(u64, Setup)>,
 }
 
 /// The place of `density` among the substances of smoke.
@@ -537,6 +541,14 @@ impl Setup {
     /// The scene with every default filled in: read back, it is this setup again.
     pub fn to_toml(&self) -> String {
         self.written(Matters::Run)
+    }
+
+    /// All keys of the scene with their values, but for edits; those that its model does not have are left out.
+    pub fn keys(&self) -> Vec<Listed> {
+        let mut all = Vec::new();
+        self.file.list_keys("", &mut all);
+        all.retain(|listed| listed.key.is_for(self.model) && !listed.path.starts_with("edit"));
+        all
     }
 
     /// The changes, each `key.path=value`, that give it finer or coarser cells in the same box: through the parser, so that whatever depends on the

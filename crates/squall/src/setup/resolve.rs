@@ -118,6 +118,8 @@ impl Setup {
             flipbook,
             file: SceneFile::default(),
             files: Vec::new(),
+            assets: scene.assets.clone(),
+            later: Vec::new(),
         };
         r.looped(&mut file, &mut setup);
         setup.guide = r.guide(&mut file, &setup);
@@ -128,7 +130,10 @@ impl Setup {
         let warnings = r.problems.into_result()?;
         match budget {
             Some(problem) => Err(SceneError::Budget(problem)),
-            None => Ok((setup, warnings)),
+            None => {
+                setup.follow_edits()?;
+                Ok((setup, warnings))
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Shapes and their motion.
 
-use squall_core::shape::TriangleMesh;
+use squall_core::shape::{Path, TriangleMesh};
 
 use crate::assets::Loaded;
 pub use crate::scene::choices::{Interpolation, Up};
@@ -118,6 +118,8 @@ pub struct Motion {
     pub velocity: Vec<f64>,
     /// Constant turning on top of the keys, degrees per second about x, y and z.
     pub spin: [f64; 3],
+    /// How it is moved by hand, on top of everything.
+    pub path: Option<Path>,
 }
 
 /// Where something is at one time.
@@ -142,10 +144,11 @@ impl Motion {
             repeat: false,
             velocity: vec![0.0; d],
             spin: [0.0; 3],
+            path: None,
         }
     }
 
-    /// Whether it changes anything at all.
+    /// Whether it changes anything at all, but for being moved by hand.
     pub fn is_rest(&self) -> bool {
         self.scale == 1.0 && self.keys.is_empty() && !self.drifts()
     }

@@ -3,7 +3,7 @@
 use crate::folder::{Folder, options};
 use squall::picture::Painter;
 use squall::run::{Outcome, run};
-use squall::setup::{Change, Edit, Stroke, edit};
+use squall::setup::{Change, Edit, Move, Stroke, Thing, edit};
 use squall::{CancelToken, Driver, Event, Scene, Setup};
 use squall_core::Value;
 use squall_core::visit::StateCopy;
@@ -132,7 +132,7 @@ fn smoke_with_a_target_can_be_painted_too() {
 #[test]
 fn a_brush_that_waits_changes_no_bit() {
     for text in [STABLE, SMOKE, LIQUID, TARGET] {
-        let later = setup(text).with_edits(&[stroke(100, &[0.5, 0.5], "")]);
+        let later = setup(text).with_edits(&[stroke(100, &[0.5, 0.5], "")]).unwrap();
         let (mut plain, mut waiting) = (Driver::new(&setup(text)).unwrap(), Driver::new(&later).unwrap());
         for driver in [&mut plain, &mut waiting] {
             play_to(driver, 4);
@@ -151,7 +151,7 @@ fn a_stroke_knows_nothing_of_points_that_come_later() {
         stroke.pressure = (0..points).map(|k| 1.0 / (1.0 + k as f64)).collect();
         Edit { frame, change: Change::Stroke(stroke) }
     };
-    let mut drivers = [4, 9].map(|points| Driver::new(&setup(SMOKE).with_edits(&[long(points)])).unwrap());
+    let mut drivers = [4, 9].map(|points| Driver::new(&setup(SMOKE).with_edits(&[long(points)]).unwrap()).unwrap());
     drivers.iter_mut().for_each(|driver| play_to(driver, 4));
     let [short, long] = &mut drivers;
     assert!(state(short) == state(long));
@@ -258,6 +258,179 @@ fn a_run_bakes_what_was_played_and_resumes_it_to_the_same_bytes() {
     }
 }
 
+/// Plays ten frames by hand: something is moved, let go and moved again; something is added; keys change.
+fn rearrange(driver: &mut Driver, thing: Thing, keys: &[&str]) {
+    let d = driver.simulation().cells().len();
+    let by = |x: f64| [x, 0.3 * x, 0.0][..d].to_vec();
+    let grab = |frame, x: f64| Edit { frame, change: Change::Move(Move { thing, points: vec![by(x)] }) };
+    for frame in 0..10 {
+        match frame {
+            1 => driver.edit(grab(1, 0.01)).unwrap(),
+            2 => assert!(driver.carry_to(&by(0.03))),
+            3 => assert!(driver.carry_to(&by(0.04))),
+            5 => {
+                assert!(!driver.carry_to(&by(0.05)), "it was let go after frame 4");
+                driver
+                    .edit(Edit { frame: 5, change: Change::Set(keys.iter().map(|&key| key.to_owned()).collect()) })
+                    .unwrap();
+            }
+            7 => driver.edit(grab(7, 0.02)).unwrap(),
+            _ => {}
+        }
+        play_to(driver, frame + 1);
+    }
+}
+
+#[test]
+fn what_was_moved_added_and_changed_is_played_again_to_the_same_bits() {
+    let ball = "name = \"added\", shape = { sphere = { center = ";
+    let flat = format!("object.0={{ {ball}[0.5, 0.7], radius = 0.15 }} }} }}");
+    let solid = format!("object.1={{ {ball}[0.2, 0.8, 0.5], radius = 0.12 }} }} }}");
+    let water = format!("object.0={{ {ball}[0.5, 0.25], radius = 0.15 }} }} }}");
+    let filled =
+        LIQUID.to_owned() + "[[source]]\nshape = { sphere = { center = [0.3, 0.6], radius = 0.08 } }\nfill = true\n";
+    let takes: [(&str, Thing, Vec<&str>); 4] = [
+        (SMOKE, Thing::Source(0), vec!["smoke.fade=1.5", "solver.cfl=1.0"]),
+        (SMOKE, Thing::Source(0), vec![&flat]),
+        (SOLID, Thing::Object(0), vec![&solid, "object.0.friction=0.5"]),
+        (&filled, Thing::Source(0), vec![&water]),
+    ];
+    for (text, thing, keys) in takes {
+        let mut live = Driver::new(&setup(text)).unwrap();
+        rearrange(&mut live, thing, &keys);
+        let last = state(&mut live);
+
+        let text = text.to_owned() + &edit::to_toml(live.edits());
+        let take = setup(&text);
+        assert_eq!(take.edits, live.edits(), "{text}");
+        assert_eq!(setup(&take.to_toml()).edits, live.edits(), "the resolved scene has them, too");
+        assert_eq!(take.later().len(), 1);
+        for (name, take) in [("its file", take.clone()), ("the resolved scene", setup(&take.to_toml()))] {
+            let mut again = Driver::new(&take).unwrap();
+            play_to(&mut again, 10);
+            assert!(state(&mut again) == last, "played again from {name}: {text}");
+        }
+        // Saved before, between and after the edits, and restored.
+        for stop in [1, 3, 5, 8] {
+            let mut first = Driver::new(&take).unwrap();
+            play_to(&mut first, stop);
+            let saved = state(&mut first);
+            let mut resumed = Driver::new(&take).unwrap();
+            saved.restore(|visitor| resumed.visit_state(visitor));
+            play_to(&mut resumed, 10);
+            assert!(state(&mut resumed) == last, "resumed after frame {stop}: {text}");
+        }
+        let mut untouched = Driver::new(&setup(text.split("[[edit]]").next().unwrap())).unwrap();
+        play_to(&mut untouched, 10);
+        assert!(state(&mut untouched) != last, "and it makes a difference: {text}");
+    }
+}
+
+#[test]
+fn what_cannot_take_over_the_state_is_refused_and_nothing_changes() {
+    let mut driver = Driver::new(&setup(LIQUID)).unwrap();
+    play_to(&mut driver, 2);
+    let before = state(&mut driver);
+    let change = |keys: &str| Edit { frame: 2, change: Change::Set(vec![keys.to_owned()]) };
+    let told = driver.edit(change("liquid.tracking=\"level_set\"")).unwrap_err().to_string();
+    assert!(told.contains("cannot change while the scene plays"), "{told}");
+    let told = driver.edit(change("liquid.gravitas=3")).unwrap_err().to_string();
+    assert!(told.contains("gravitas"), "{told}");
+    assert!(driver.edits().is_empty() && state(&mut driver) == before);
+    driver.edit(change("liquid.gravity=[3.0, 0.0]")).unwrap();
+    driver.edit(change("liquid.gravity=[0.0, 3.0]")).unwrap();
+    assert_eq!(driver.edits().len(), 1, "only the last value after a frame counts");
+    play_to(&mut driver, 4);
+
+    let refused = |edit: &str| {
+        let text = format!("{SMOKE}[[edit]]\nframe = 1\n{edit}\n");
+        format!("{:?}", Scene::parse("take.toml", &text, &[]).and_then(|s| s.setup()).unwrap_err())
+    };
+    for (edit, told) in [
+        ("set = [\"grid.cells=[8, 8]\"]", "`grid` cannot change while the scene plays"),
+        ("set = [\"smoke.fad=1\"]", "unknown key `fad`"),
+        ("move = { what = \"object.3\", points = [[0, 0]] }", "there is no `object.3`"),
+        ("move = { what = \"camera\", points = [[0, 0]] }", "cannot be \"camera\""),
+        ("move = { what = \"source.0\", points = [] }", "has no points"),
+    ] {
+        let error = refused(edit);
+        assert!(error.contains(told), "{edit}: {error}");
+    }
+}
+
+#[test]
+fn a_run_bakes_what_was_moved_and_resumes_it_to_the_same_bytes() {
+    let text =
+        SMOKE.to_owned() + "[[object]]\nname = \"ball\"\nshape = { sphere = { center = [0.5, 0.6], radius = 0.1 } }\n";
+    let mut live = Driver::new(&setup(&text)).unwrap();
+    live.edit(stroke(0, &[0.3, 0.4], "density")).unwrap();
+    play_to(&mut live, 1);
+    rearrange_after(&mut live);
+    let take = text + "[time]\nframes = 8\n" + &edit::to_toml(live.edits());
+    let folder = Folder::new("moved");
+    let (whole, parts) = (folder.0.join("whole"), folder.0.join("parts"));
+    run(&setup(&take), &options(&whole), &mut |_: &Event<'_>| (), &CancelToken::default()).unwrap();
+    let mut outcome = Outcome::Cancelled;
+    for _ in 0..200 {
+        let cancel = CancelToken::default();
+        let mut steps = 0;
+        let mut observer = |event: &Event<'_>| {
+            steps += usize::from(matches!(event, Event::Step { .. }));
+            if steps == 3 {
+                cancel.cancel();
+            }
+        };
+        outcome = run(&setup(&take), &options(&parts), &mut observer, &cancel).unwrap().outcome;
+        if outcome != Outcome::Cancelled {
+            break;
+        }
+    }
+    assert_ne!(outcome, Outcome::Cancelled);
+    // What was seen live: a painter that is told of edits as they are made.
+    let played = setup(&take);
+    let (mut again, mut painter) = (Driver::new(&played).unwrap(), Painter::new(&played).unwrap());
+    for k in 1..=8 {
+        play_to(&mut again, k);
+        let [one, other] = [&whole, &parts].map(|f| std::fs::read(f.join(format!("frame_{k:04}.png"))).unwrap());
+        assert!(one == other, "frame {k} of the resumed run");
+        let image = painter.draw(again.simulation(), again.time(), k).unwrap();
+        let image = image.to_image(&squall::picture::tone(&played.picture, again.time()));
+        let seen = folder.0.join("seen.png");
+        squall_io::image::write_png(&seen, image.width as u32, image.height as u32, &image.to_rgb()).unwrap();
+        let read = |path: &std::path::Path| squall_io::image::read_png(path).unwrap();
+        assert!(read(&seen) == read(&whole.join(format!("frame_{k:04}.png"))), "frame {k} is what was seen");
+    }
+    assert!(
+        state(&mut again) == {
+            play_to(&mut live, 8);
+            state(&mut live)
+        }
+    );
+}
+
+/// A ball is moved, a parameter changed, and another ball comes, from frame 1 to frame 6.
+fn rearrange_after(driver: &mut Driver) {
+    let thing = Thing::Object(0);
+    for frame in 1..6 {
+        match frame {
+            1 => driver
+                .edit(Edit { frame, change: Change::Move(Move { thing, points: vec![vec![0.02, 0.0]] }) })
+                .unwrap(),
+            2 => assert!(driver.carry_to(&[0.05, 0.01])),
+            3 => {
+                let change = Change::Parameter { name: "viscosity".to_owned(), value: Value::Number(0.002) };
+                driver.edit(Edit { frame, change }).unwrap();
+            }
+            4 => {
+                let added = "object.1={ name = \"other\", shape = { box = { min = [0.1, 0.7], max = [0.2, 0.8] } } }";
+                driver.edit(Edit { frame, change: Change::Set(vec![added.to_owned()]) }).unwrap();
+            }
+            _ => {}
+        }
+        play_to(driver, frame + 1);
+    }
+}
+
 #[test]
 fn edits_that_cannot_be_are_refused() {
     let refused = |edit: &str| {
@@ -294,7 +467,7 @@ fn edits_that_cannot_be_are_refused() {
 
     let change = |name: &str, value: Value| {
         let edit = Edit { frame: 3, change: Change::Parameter { name: name.to_owned(), value } };
-        Driver::new(&setup(STABLE).with_edits(&[edit])).err().map(|e| e.to_string()).unwrap_or_default()
+        Driver::new(&setup(STABLE).with_edits(&[edit]).unwrap()).err().map(|e| e.to_string()).unwrap_or_default()
     };
     assert!(change("thickness", 1.0.into()).starts_with("the edit after frame 3: there is no parameter \"thickness\""));
     assert!(change("viscosity", (-1.0).into()).contains("must be from 0"), "{}", change("viscosity", (-1.0).into()));

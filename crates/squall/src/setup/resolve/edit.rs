@@ -19,24 +19,27 @@ impl Resolver<'_> {
         let mut edits = Vec::new();
         for (i, edit) in list.iter().enumerate() {
             let key = format!("edit.{i}");
-            let change = match (&edit.parameter, &edit.stroke) {
-                (Some(parameter), None) => Some(Change::Parameter {
+            let given = [edit.parameter.is_some(), edit.stroke.is_some(), edit.r#move.is_some(), edit.set.is_some()];
+            let change = match (&edit.parameter, &edit.stroke, &edit.r#move, &edit.set) {
+                (Some(parameter), None, None, None) => Some(Change::Parameter {
                     name: parameter.name().clone(),
                     value: match parameter.value() {
                         NumberOrText::Number(number) => Value::Number(*number),
                         NumberOrText::Text(word) => Value::Choice(word.clone()),
                     },
                 }),
-                (None, Some(stroke)) => self.stroke(stroke, &format!("{key}.stroke")).map(Change::Stroke),
-                (None, None) => {
+                (None, Some(stroke), None, None) => self.stroke(stroke, &format!("{key}.stroke")).map(Change::Stroke),
+                (None, None, Some(m), None) => self.moved(m, &format!("{key}.move"), file).map(Change::Move),
+                (None, None, None, Some(keys)) => self.keys(keys, &format!("{key}.set")).map(Change::Set),
+                _ if given == [false; 4] => {
                     self.problems
                         .error(edit.span, format!("`{key}` does nothing"), "this edit")
-                        .help("give it one of: parameter, stroke");
+                        .help("give it one of: parameter, stroke, move, set");
                     None
                 }
-                (Some(_), Some(stroke)) => {
+                _ => {
                     self.problems
-                        .error(stroke.span, format!("`{key}` is more than one edit"), "the second one")
+                        .error(edit.span, format!("`{key}` is more than one edit"), "this edit")
                         .help("each edit needs its own [[edit]]");
                     None
                 }
@@ -44,6 +47,51 @@ impl Resolver<'_> {
             edits.extend(change.map(|change| Edit { frame: *edit.frame(), change }));
         }
         edits
+    }
+
+    fn moved(&mut self, m: &Spanned<scene::MoveEdit>, key: &str, file: &SceneFile) -> Option<Move> {
+        let points: Vec<Vec<f64>> = m.points().iter().map(|point| point.values()).collect();
+        let what = m.what.as_ref().map(|what| what.span);
+        let Ok(thing) = m.what().parse::<Thing>() else {
+            self.problems
+                .error(what, format!("`{key}.what` cannot be \"{}\"", m.what()), "an object, a source or a light")
+                .help("for example \"object.0\", \"source.1\" or \"light.0\"");
+            return None;
+        };
+        let count = match thing {
+            Thing::Object(_) => file.object.as_ref().map_or(0, |list| list.len()),
+            Thing::Source(_) => file.source.as_ref().map_or(0, |list| list.len()),
+            Thing::Light(_) => file.light.as_ref().map_or(0, |list| list.len()),
+        };
+        let (Thing::Object(i) | Thing::Source(i) | Thing::Light(i)) = thing;
+        // Edits of scene keys may have added it.
+        let added = file.edit.as_ref().is_some_and(|list| list.iter().any(|edit| edit.set.is_some()));
+        if i >= count && !added {
+            self.problems
+                .error(what, format!("there is no `{thing}` in the scene"), "not there")
+                .help(format!("entries are numbered from 0; there are {count}"));
+        }
+        if points.is_empty() {
+            let span = m.points.as_ref().map(|p| p.span);
+            self.problems
+                .error(span, format!("`{key}` has no points"), "at least one")
+                .help("for example points = [[0.05, 0.0], [0.1, 0.0]]: one for each frame");
+        }
+        Some(Move { thing, points })
+    }
+
+    fn keys(&mut self, list: &Spanned<Vec<Spanned<String>>>, key: &str) -> Option<Vec<String>> {
+        for text in list.iter().filter(|text| !crate::setup::edit::may_change(text)) {
+            let first = text.value.split(['.', '=']).next().unwrap_or("").trim().to_owned();
+            self.problems
+                .error(
+                    text.span,
+                    format!("`{key}`: `{first}` cannot change while the scene plays"),
+                    "belongs to the whole scene",
+                )
+                .help("change it in the scene itself");
+        }
+        Some(list.iter().map(|text| text.value.clone()).collect())
     }
 
     fn stroke(&mut self, s: &Spanned<scene::BrushStroke>, key: &str) -> Option<Stroke> {

@@ -142,7 +142,7 @@ impl Resolver<'_> {
                     .error(given.span, message, format!("0 to {most}"))
                     .help("the angle of a sun in degrees, the radius of a point in metres");
             }
-            lights.push(Light { source, color: l.color().0, strength: l.strength().plain(), size });
+            lights.push(Light { source, color: l.color().0, strength: l.strength().plain(), size, path: None });
         }
         lights
     }

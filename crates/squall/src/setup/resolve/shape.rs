@@ -121,6 +121,7 @@ impl Resolver<'_> {
             repeat: motion.is_some_and(|m| *m.r#loop()),
             velocity: motion.map_or(vec![0.0; self.d], |m| m.velocity().values()),
             spin: motion.map_or([0.0; 3], |m| m.spin().0),
+            path: None,
         }
     }
 

@@ -2,112 +2,29 @@
 //!
 //! A moment is a frame and the edits before it: whoever comes there, by playing, rewinding, undoing or baking, finds the same bits.
 
+mod shown;
+pub mod things;
+
+use std::path::Path;
 use std::sync::Arc;
 
-use squall::picture::{FilmPainter, Painter, tone};
-use squall::setup::{Change, Edit, Stroke, edit::MOST};
+use squall::picture::{Painter, tone};
+use squall::setup::{Change, Edit, Move, Stroke, Thing, edit::MOST};
 use squall::{CancelToken, Driver, Setup, Step};
 use squall_core::visit::StateCopy;
-use squall_core::{Parameter, Value};
 use squall_render::Image;
 use squall_render::film::Camera;
 
 use crate::open::Opened;
+use crate::volume::Solid;
+pub use shown::{Command, Measured, Shown};
+pub use things::{Grey, Handle};
 
 /// What snapshots may take of memory, in bytes.
 const SNAPSHOTS: usize = 512 << 20;
 
 /// The longest history that plots show, in frames.
 const HISTORY: usize = 100_000;
-
-/// Something that the one who plays wants.
-#[derive(Clone, Debug)]
-pub enum Command {
-    /// Another scene, from its first moment on.
-    Open(Box<Opened>),
-    /// Time runs.
-    Play,
-    /// Time stands still.
-    Stop,
-    /// One frame more.
-    Step,
-    /// To an earlier moment, or a later one. Nothing that was played is lost.
-    GoTo(u64),
-    /// To the start, and nothing was played.
-    Reset,
-    /// How fast time runs, compared with the film; infinite: as fast as it can.
-    Speed(f64),
-    /// A brush is put down: what it does, and its first point.
-    Down(Stroke),
-    /// It moves: where to, and how hard it is pressed.
-    Move(Vec<f64>, f64),
-    /// It is lifted.
-    Up,
-    /// A parameter changes.
-    Set(String, Value),
-    /// The last edit is taken back, and time goes back to where it began.
-    Undo,
-    /// The edit that was taken back last is made again.
-    Redo,
-    /// An edit is left out, by its number, and everything after it is played again.
-    Drop(usize),
-}
-
-/// What is known of a frame that was played.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Measured {
-    /// Its number.
-    pub frame: u64,
-    /// Kinetic energy.
-    pub energy: f64,
-    /// How much of the first substance there is; of a liquid, its volume.
-    pub mass: f64,
-}
-
-/// What can be seen of a player.
-#[derive(Clone, Debug, Default)]
-pub struct Shown {
-    /// How many scenes were asked for since the first.
-    pub scene: u64,
-    /// Whether the last of them could not be opened, so that the one before plays on.
-    pub kept: bool,
-    /// Whether nothing will come any more: the message says why.
-    pub ended: bool,
-    /// The picture; `None` if it is the one that was seen last.
-    pub image: Option<Image>,
-    /// Where it was taken from, in 3D.
-    pub camera: Option<Camera>,
-    /// The last finished frame.
-    pub frame: u64,
-    /// The furthest frame that was reached.
-    pub last: u64,
-    /// Seconds of the film.
-    pub time: f64,
-    /// Whether time runs.
-    pub playing: bool,
-    /// Whether it is on its way to a moment that was asked for.
-    pub busy: bool,
-    /// Everything that was done.
-    pub edits: Vec<Edit>,
-    /// How many edits can be made again.
-    pub undone: usize,
-    /// What can be changed, and what it is.
-    pub parameters: Vec<Parameter>,
-    /// What the frames were like.
-    pub history: Arc<Vec<Measured>>,
-    /// Wall-clock seconds of the last frame: its steps, and its picture.
-    pub seconds: [f64; 2],
-    /// Steps of the last frame.
-    pub steps: u64,
-    /// Cells, and particles.
-    pub cells: u64,
-    /// Particles, if there are some.
-    pub particles: Option<usize>,
-    /// The largest divergence that the last step left, relative to speed and cell size.
-    pub divergence: f64,
-    /// What the user should know: why something was not done, or why nothing goes on.
-    pub message: Option<String>,
-}
 
 /// A moment that can be returned to.
 struct Snapshot {
@@ -116,10 +33,22 @@ struct Snapshot {
     history: usize,
 }
 
-/// An edit that was taken back, and the frame that was reached then.
-struct Undone {
-    edit: Edit,
-    reached: u64,
+/// Something that was taken back.
+enum Undone {
+    /// An edit, and the frame that was reached then.
+    Edit { edit: Edit, reached: u64 },
+    /// Other values of keys of the whole scene.
+    Scene(Box<Opened>),
+}
+
+/// What is held in the hand.
+#[derive(Clone)]
+struct Hand {
+    thing: Thing,
+    /// How far it is from its own place; `None`: it was only taken.
+    place: Option<Vec<f64>>,
+    /// Whether it was carried since the last frame.
+    moved: bool,
 }
 
 /// Plays one scene.
@@ -129,7 +58,6 @@ pub struct Player {
     kept: bool,
     driver: Driver,
     painter: Painter,
-    camera: Option<FilmPainter>,
     /// Moments that can be returned to, in order; every so many frames.
     snapshots: Vec<Snapshot>,
     every: u64,
@@ -143,15 +71,41 @@ pub struct Player {
     last: u64,
     /// The brush that is down, and where it is now.
     brush: Option<(Stroke, Vec<f64>, f64)>,
+    /// What is held in the hand.
+    hand: Option<Hand>,
+    /// The scene as it was before keys of the whole of it were changed, and how many edits there were then.
+    before: Vec<(usize, Arc<Opened>)>,
+    /// What takes 3D pictures instead of the camera of the scene.
+    look: Option<Camera>,
+    /// Whether the film renderer draws what is seen in 3D; if not, a volume is sent.
+    films: bool,
+    /// Where something is asked about, and whether arrows are wanted.
+    probe: Option<Vec<f64>>,
+    arrows: bool,
+    compares: bool,
+    /// What smoke was at first.
+    source: Option<Grey>,
+    /// The scene as edits have made it, and by which.
+    now: (Vec<String>, Arc<Setup>),
+    /// The scene as others see it.
+    told: Arc<Opened>,
     history: Arc<Vec<Measured>>,
     step: Option<Step>,
     seconds: [f64; 2],
     steps: u64,
     particles: Option<usize>,
+    /// What the model measures of itself.
+    figures: Vec<(String, f64)>,
     message: Option<String>,
     /// Whether the picture is out of date.
     stale: bool,
     failed: bool,
+}
+
+/// The first smoke that is guided to a target.
+fn guided(driver: &Driver) -> Option<String> {
+    let fields = driver.simulation().fields();
+    fields.iter().find_map(|field| field.name.strip_prefix("target of ").map(str::to_owned))
 }
 
 fn built(setup: &Setup) -> Result<Driver, String> {
@@ -163,13 +117,10 @@ impl Player {
     pub fn new(opened: Opened) -> Result<Self, String> {
         let driver = built(&opened.setup)?;
         let painter = Painter::new(&opened.view).map_err(|e| e.to_string())?;
-        let film = opened.view.film.as_ref().map(|film| FilmPainter::new(&opened.view, film)).transpose();
         Ok(Player {
             scene: 0,
             kept: false,
-            driver,
             painter,
-            camera: film.map_err(|e| e.to_string())?,
             snapshots: Vec::new(),
             every: 1,
             room: SNAPSHOTS,
@@ -179,14 +130,26 @@ impl Player {
             target: None,
             last: 0,
             brush: None,
+            hand: None,
+            before: Vec::new(),
+            look: None,
+            films: true,
+            probe: None,
+            arrows: false,
+            compares: false,
+            source: guided(&driver).and_then(|name| Grey::of(driver.simulation(), &name)),
+            now: (Vec::new(), Arc::new(opened.setup.clone())),
+            told: Arc::new(opened.clone()),
             history: Arc::default(),
             step: None,
             seconds: [0.0; 2],
             steps: 0,
             particles: None,
+            figures: Vec::new(),
             message: opened.notice.clone(),
             stale: true,
             failed: false,
+            driver,
             opened,
         })
     }
@@ -208,7 +171,7 @@ impl Player {
 
     /// Whether there is a frame to be made at once, or when its time has come.
     pub fn has_work(&self) -> bool {
-        !self.failed && (self.target.is_some() || self.playing || self.brush.is_some())
+        !self.failed && (self.target.is_some() || self.playing || self.brush.is_some() || self.is_carried())
     }
 
     /// Whether the picture is out of date.
@@ -236,8 +199,10 @@ impl Player {
         match command {
             Command::Open(opened) => {
                 (self.scene, self.kept) = (self.scene + 1, true);
-                let (scene, room, speed) = (self.scene, self.room, self.speed);
-                *self = Player { scene, room, speed, playing: true, ..Player::new(*opened)? };
+                let (scene, room, speed, films) = (self.scene, self.room, self.speed, self.films);
+                let (arrows, compares) = (self.arrows, self.compares);
+                let new = Player::new(*opened)?;
+                *self = Player { scene, room, speed, films, arrows, compares, playing: true, ..new };
             }
             Command::Play => {
                 self.refuse_if_failed()?;
@@ -258,9 +223,8 @@ impl Player {
             }
             Command::Reset => {
                 let mut opened = self.opened.clone();
-                opened.setup = opened.setup.with_edits(&[]);
-                let (scene, room, speed, playing) = (self.scene, self.room, self.speed, self.playing);
-                *self = Player { scene, room, speed, playing, ..Player::new(opened)? };
+                opened.play(&[])?;
+                self.begin_again(opened)?;
             }
             Command::Speed(speed) => self.speed = if speed > 0.0 { speed } else { 1.0 },
             Command::Down(stroke) => {
@@ -286,18 +250,35 @@ impl Player {
             Command::Undo => {
                 self.lift();
                 let mut edits = self.driver.edits().to_vec();
+                if self.before.last().is_some_and(|(count, _)| *count >= edits.len())
+                    && let Some((_, before)) = self.before.pop()
+                {
+                    let now = self.opened.clone();
+                    self.rebase((*before).clone())?;
+                    self.undone.push(Undone::Scene(Box::new(now)));
+                    return Ok(());
+                }
                 let Some(edit) = edits.pop() else { return Ok(()) };
                 let (frame, reached) = (edit.frame, self.driver.frame());
                 self.play_as(edits, frame, frame)?;
-                self.undone.push(Undone { edit, reached });
+                self.undone.push(Undone::Edit { edit, reached });
             }
             Command::Redo => {
                 self.lift();
-                let Some(Undone { edit, reached }) = self.undone.pop() else { return Ok(()) };
-                let mut edits = self.driver.edits().to_vec();
-                let from = edit.frame;
-                edits.push(edit);
-                self.play_as(edits, from, reached)?;
+                match self.undone.pop() {
+                    None => {}
+                    Some(Undone::Scene(opened)) => {
+                        let (count, before) = (self.driver.edits().len(), self.told.clone());
+                        self.rebase(*opened)?;
+                        self.before.push((count, before));
+                    }
+                    Some(Undone::Edit { edit, reached }) => {
+                        let mut edits = self.driver.edits().to_vec();
+                        let from = edit.frame;
+                        edits.push(edit);
+                        self.play_as(edits, from, reached)?;
+                    }
+                }
             }
             Command::Drop(number) => {
                 self.lift();
@@ -308,8 +289,139 @@ impl Player {
                     self.undone.clear();
                 }
             }
+            Command::Shift(number, by) => {
+                self.lift();
+                let mut edits = self.driver.edits().to_vec();
+                if let Some(edit) = edits.get_mut(number) {
+                    let (old, now) = (edit.frame, self.driver.frame());
+                    edit.frame = old.saturating_add_signed(by);
+                    let first = edit.frame.min(old);
+                    edits.sort_by_key(|edit| edit.frame);
+                    self.play_as(edits, first, now)?;
+                    self.undone.clear();
+                }
+            }
+            Command::Grab(thing) => {
+                self.may_edit()?;
+                self.lift();
+                self.hand = Some(Hand { thing, place: None, moved: false });
+            }
+            Command::Carry(displacement) => {
+                if let Some(hand) = &mut self.hand {
+                    (hand.moved, hand.place) = (true, Some(displacement));
+                }
+            }
+            Command::Release => self.lift(),
+            Command::Change(keys) => {
+                self.may_edit()?;
+                self.lift();
+                self.edit(Edit { frame: self.driver.frame(), change: Change::Set(keys) })?;
+                self.repaint()?;
+            }
+            Command::Rebase(opened) => {
+                self.lift();
+                let (count, before) = (self.driver.edits().len(), self.told.clone());
+                self.rebase(*opened)?;
+                self.before.push((count, before));
+                self.undone.clear();
+            }
+            Command::Look(camera) => {
+                self.look = camera;
+                self.painter.look_with(camera);
+                self.stale |= self.films;
+            }
+            Command::Film(films) => (self.films, self.stale) = (films, true),
+            Command::Still(path) => self.still(&path)?,
+            Command::Probe(place) => self.probe = place,
+            Command::Arrows(arrows) => self.arrows = arrows,
+            Command::Compare(compares) => self.compares = compares,
         }
         Ok(())
+    }
+
+    /// The same session with another scene, from its start.
+    fn begin_again(&mut self, opened: Opened) -> Result<(), String> {
+        let new = Player::new(opened)?;
+        let (scene, room, speed, playing, look) = (self.scene, self.room, self.speed, self.playing, self.look);
+        let (films, arrows, compares) = (self.films, self.arrows, self.compares);
+        *self = Player { scene, room, speed, playing, look, films, arrows, compares, ..new };
+        self.painter.look_with(look);
+        Ok(())
+    }
+
+    /// Goes on with another form of the scene: at once if only pictures differ, else from the start to where it was.
+    fn rebase(&mut self, mut opened: Opened) -> Result<(), String> {
+        opened.play(self.driver.edits())?;
+        let current = self.opened.setup.with_edits(self.driver.edits()).map_err(|e| crate::open::told(&e))?;
+        if opened.setup.physics_hash() == current.physics_hash() {
+            self.opened = opened;
+            self.told = Arc::new(self.opened.clone());
+            return self.repaint();
+        }
+        let (frame, last) = (self.driver.frame(), self.last);
+        let (before, undone) = (std::mem::take(&mut self.before), std::mem::take(&mut self.undone));
+        let begun = self.begin_again(opened);
+        (self.before, self.undone) = (before, undone);
+        begun?;
+        self.last = last.max(frame);
+        self.target = (frame > 0).then_some(frame);
+        Ok(())
+    }
+
+    /// A painter for the scene as it is now, which goes on where the old one was.
+    fn repaint(&mut self) -> Result<(), String> {
+        self.opened.play(self.driver.edits())?;
+        let mut painter = Painter::new(&self.opened.view).map_err(|e| e.to_string())?;
+        let mut state = StateCopy::default();
+        if state.save(|visitor| self.painter.visit_state(visitor)) {
+            // If it shows something else, it begins with nothing seen.
+            let _ = state.restore_if_it_fits(|visitor| painter.visit_state(visitor));
+        }
+        painter.look_with(self.look);
+        (self.painter, self.stale) = (painter, true);
+        Ok(())
+    }
+
+    /// The present moment as the final renderer draws it.
+    fn still(&mut self, path: &Path) -> Result<(), String> {
+        let setup = self.opened.setup.with_edits(self.driver.edits()).map_err(|e| crate::open::told(&e))?;
+        let mut painter = Painter::new(&setup).map_err(|e| e.to_string())?;
+        let mut state = StateCopy::default();
+        if state.save(|visitor| self.painter.visit_state(visitor)) {
+            let _ = state.restore_if_it_fits(|visitor| painter.visit_state(visitor));
+        }
+        painter.look_with(self.look);
+        let (time, frame) = (self.driver.time(), self.driver.frame());
+        let picture = painter.draw(self.driver.simulation(), time, frame).map_err(|e| e.to_string())?;
+        let image = picture.to_image(&tone(&setup.picture, time));
+        let [width, height] = [image.width as u32, image.height as u32];
+        squall_io::image::write_png(path, width, height, &image.to_rgb()).map_err(|e| e.to_string())?;
+        self.message = Some(format!("Written: {}", path.display()));
+        Ok(())
+    }
+
+    /// Whether something is being carried.
+    fn is_carried(&self) -> bool {
+        self.hand.as_ref().is_some_and(|hand| hand.place.is_some())
+    }
+
+    /// Begins an edit with what is in the hand, or carries it on.
+    fn carry(&mut self) -> Result<(), String> {
+        let Some(Hand { thing, place: Some(place), .. }) = self.hand.clone() else { return Ok(()) };
+        if let Some(hand) = &mut self.hand {
+            hand.moved = false;
+        }
+        let length = match self.driver.edits().last() {
+            Some(Edit { change: Change::Move(last), .. }) if last.thing == thing => last.points.len(),
+            _ => MOST,
+        };
+        if length < MOST && self.driver.carry_to(&place) {
+            self.opened.view.tell_moved(self.driver.edits());
+            return Ok(());
+        }
+        let change = Change::Move(Move { thing, points: vec![place] });
+        self.edit(Edit { frame: self.driver.frame(), change })?;
+        self.repaint()
     }
 
     fn refuse_if_failed(&self) -> Result<(), String> {
@@ -363,8 +475,15 @@ impl Player {
         self.edit(Edit { frame: self.driver.frame(), change: Change::Stroke(first) })
     }
 
-    /// The stroke is over. One that was shorter than a frame still makes one.
+    /// The stroke, or the way of what is in the hand, is over. One that was shorter than a frame still makes one.
     fn lift(&mut self) {
+        if self.hand.as_ref().is_some_and(|hand| hand.moved) {
+            match self.carry() {
+                Ok(()) => self.target = self.target.or(Some(self.driver.frame() + 1)),
+                Err(reason) => self.message = Some(reason),
+            }
+        }
+        self.hand = None;
         if self.brush.as_ref().is_some_and(|(stroke, ..)| stroke.points.is_empty()) {
             match self.put_down() {
                 Ok(()) => self.target = self.target.or(Some(self.driver.frame() + 1)),
@@ -382,7 +501,7 @@ impl Player {
 
     /// What was played is this now, the same as before until the frame `same`; and the moment is `frame`.
     fn play_as(&mut self, edits: Vec<Edit>, same: u64, frame: u64) -> Result<(), String> {
-        self.opened.setup = self.opened.setup.with_edits(&edits);
+        self.opened.play(&edits)?;
         self.forget_after(same.min(self.last));
         self.return_to(frame.min(same))?;
         self.last = frame;
@@ -391,7 +510,7 @@ impl Player {
     }
 
     fn go_to(&mut self, frame: u64) -> Result<(), String> {
-        self.opened.setup = self.opened.setup.with_edits(self.driver.edits());
+        self.opened.play(self.driver.edits())?;
         if frame < self.driver.frame() || self.failed {
             self.return_to(frame)?;
         }
@@ -410,6 +529,7 @@ impl Player {
                 painter.visit_state(visitor);
             });
         }
+        painter.look_with(self.look);
         let history = known.map_or(0, |snapshot| snapshot.history);
         Arc::make_mut(&mut self.history).truncate(history);
         (self.driver, self.painter, self.step) = (driver, painter, None);
@@ -448,20 +568,25 @@ impl Player {
         let steps = self.driver.steps();
         let next = self.driver.frame() + 1;
         let mut last = None;
-        let made = self.put_down().and_then(|()| {
+        let made = self.put_down().and_then(|()| self.carry()).and_then(|()| {
             let ran = self.driver.run_to(next, &mut |step| last = Some(step.clone()), &CancelToken::default());
             ran.map_err(|e| format!("{e}\n{}", e.advice()))
         });
         if let Err(reason) = made {
             (self.message, self.failed, self.playing) = (Some(reason), true, false);
-            (self.target, self.brush) = (None, None);
+            (self.target, self.brush, self.hand) = (None, None, None);
             return true;
         }
         self.seconds[0] = start.elapsed().as_secs_f64();
         self.steps = self.driver.steps() - steps;
         if let Some(step) = &last {
             let mass = step.report.mass.first().copied().unwrap_or(0.0);
-            let measured = Measured { frame: next, energy: step.report.energy, mass };
+            let figures = self.driver.simulation_mut().figures();
+            self.figures = figures.into_iter().map(|figure| (figure.name, figure.value)).collect();
+            // Energy has a plot already.
+            self.figures.retain(|(name, _)| name.contains('.'));
+            let figure = self.figures.first().map_or(0.0, |(_, value)| *value);
+            let measured = Measured { frame: next, energy: step.report.energy, mass, figure };
             let history = Arc::make_mut(&mut self.history);
             history.push(measured);
             if history.len() > HISTORY {
@@ -477,16 +602,56 @@ impl Player {
         true
     }
 
+    /// The scene as edits of its keys have made it.
+    fn now(&mut self) -> Arc<Setup> {
+        let frame = self.driver.frame();
+        let mut keys = Vec::new();
+        for edit in self.driver.edits().iter().filter(|edit| edit.frame <= frame) {
+            if let Change::Set(set) = &edit.change {
+                keys.extend_from_slice(set);
+            }
+        }
+        if keys != self.now.0 {
+            self.now = (keys, Arc::new(self.driver.scene().clone()));
+        }
+        self.now.1.clone()
+    }
+
+    /// What smoke was at first, what it is, and what it is to be.
+    fn compared(&self) -> Vec<Grey> {
+        let Some(name) = guided(&self.driver) else { return Vec::new() };
+        let grey = |name: &str| Grey::of(self.driver.simulation(), name);
+        let all = [self.source.clone(), grey(&name), grey(&format!("target of {name}"))];
+        all.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default()
+    }
+
+    /// What a view in 3D shows of the present moment.
+    fn volume(&mut self) -> Option<Arc<Solid>> {
+        let start = std::time::Instant::now();
+        let (time, frame) = (self.driver.time(), self.driver.frame());
+        let surface = match self.opened.setup.liquid.is_some() {
+            true => self.painter.surface_now(self.driver.simulation()),
+            false => None,
+        };
+        let film = self.painter.film()?;
+        let solid = Solid::new(
+            self.opened.view.at_frame(frame),
+            film,
+            self.driver.simulation(),
+            surface.as_deref(),
+            time,
+            frame,
+        );
+        self.seconds[1] = start.elapsed().as_secs_f64();
+        Some(Arc::new(solid))
+    }
+
     /// The picture of the present moment.
     fn draw(&mut self) -> Option<Image> {
         let start = std::time::Instant::now();
         let (time, frame) = (self.driver.time(), self.driver.frame());
-        if self.opened.setup.liquid.is_some() {
-            self.particles = self.driver.simulation().particles().map(|particles| particles.len());
-        }
         let drawn = self.painter.draw(self.driver.simulation(), time, frame);
         self.seconds[1] = start.elapsed().as_secs_f64();
-        self.stale = false;
         match drawn {
             Ok(picture) => Some(picture.to_image(&tone(&self.opened.view, time))),
             Err(e) => {
@@ -498,15 +663,33 @@ impl Player {
 
     /// What can be seen now.
     pub fn show(&mut self) -> Shown {
-        let image = if self.stale { self.draw() } else { None };
         let (frame, time) = (self.driver.frame(), self.driver.time());
+        let is_solid = self.opened.view.film.is_some();
+        // Who sees volumes needs no film.
+        let as_volume = is_solid && !self.films;
+        if self.stale && self.opened.setup.liquid.is_some() {
+            self.particles = self.driver.simulation().particles().map(|particles| particles.len());
+        }
+        let volume = if self.stale && as_volume { self.volume() } else { None };
+        let image = if self.stale && !as_volume { self.draw() } else { None };
+        self.stale = false;
+        let now = self.now();
+        let camera = self.painter.film().and_then(|film| film.camera_at(time).ok());
         let step = self.step.as_ref();
         Shown {
             scene: self.scene,
             kept: self.kept,
             ended: false,
             image,
-            camera: self.camera.as_ref().and_then(|film| film.camera_at(time).ok()),
+            opened: Some(self.told.clone()),
+            now: Some(now),
+            compared: if self.compares { self.compared() } else { Vec::new() },
+            figures: self.figures.clone(),
+            volume,
+            camera,
+            handles: things::handles(&self.opened.view, frame, time),
+            probe: self.probe.as_ref().map_or_else(Vec::new, |at| things::probe(self.driver.simulation(), at)),
+            arrows: if self.arrows { things::arrows(self.driver.simulation()) } else { Vec::new() },
             frame,
             last: self.last,
             time,
