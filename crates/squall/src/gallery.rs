@@ -54,7 +54,6 @@ const ALL: &[GalleryScene] = scenes! {
     "wax"
     "folds"
     "jelly"
-    "jelly_on_a_plate"
     "rayleigh_benard"
     "stirred_box"
     "turbulence"

@@ -168,6 +168,12 @@ impl Shape<2> for Swinging {
         let w = std::f64::consts::TAU / self.period;
         [self.way * w * (w * t).cos(), 0.0]
     }
+    fn moves(&self) -> bool {
+        true
+    }
+    fn bounds(&self, t: f64) -> Option<([f64; 2], [f64; 2])> {
+        Some(([0.3 + self.shift(t), 0.0], [1.2 + self.shift(t), self.top]))
+    }
 }
 
 #[test]

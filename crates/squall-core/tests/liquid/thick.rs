@@ -188,7 +188,7 @@ fn what_is_molten_runs_and_what_is_cold_stands() {
 fn a_crust_holds_what_is_molten_inside_until_it_melts() {
     // A heap, molten inside, with three cells of crust all around it.
     let h = 1.0 / 64.0;
-    let front = |crust: f64| {
+    let front = |crust: f32| {
         let mut heap = sticky([64, 24], h);
         let inside = |x: [f64; 2]| (x[0] - 0.5).abs() < 0.13 - 3.0 * h && x[1] < 0.2 - 3.0 * h;
         let temperature = move |x: [f64; 2]| if inside(x) { 380.0 } else { crust };

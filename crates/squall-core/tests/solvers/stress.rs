@@ -241,7 +241,8 @@ fn a_swarm_of_drops_smaller_than_three_cells_takes_few_iterations_and_keeps_its_
             gained += liquid * f64::from(new[i] - old[i]);
             size += liquid * f64::from(old[i]).abs();
         }
-        assert!(gained.abs() < 1e-3 * size, "{k}: {gained} of {size}");
+        // And for rounding: pushes of `k u` cancel in single precision, and what is left of each is up to `k u / 2^24`.
+        assert!(gained.abs() < (1e-3 + k * f64::from(f32::EPSILON) / 2.0) * size, "{k}: {gained} of {size}");
     }
 }
 

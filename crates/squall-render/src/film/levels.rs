@@ -33,6 +33,8 @@ const INSIDE: u32 = u32::MAX - 1;
 const MISSING: f32 = 0.5;
 /// Distances further away are cut off.
 const FAR: f32 = 4.0;
+/// How far from the surface distances are known at least: those of particles end there.
+const KNOWN: f32 = 1.4;
 /// The shortest and the longest step of a ray near the surface.
 const STEPS: [f32; 2] = [0.25, 2.0];
 /// A ray that starts on the surface does not look for it again before this.
@@ -164,8 +166,8 @@ impl Levels {
                 INSIDE => return 0.0,
                 slot => {
                     let value = self.linear(slot, within);
-                    // Distances are known up to some cells only: no shadow is softer than that.
-                    let soft = ((enter as f32 + t) * spread as f32).clamp(0.3, 0.75 * FAR);
+                    // Further away distances are not known: no shadow is softer than that.
+                    let soft = ((enter as f32 + t) * spread as f32).clamp(0.3, KNOWN);
                     light = light.min(0.5 + 0.5 * value / soft);
                     t += (0.7 * value.abs()).clamp(STEPS[0], STEPS[1]);
                 }
@@ -178,7 +180,7 @@ impl Levels {
     pub fn openness(&self, x: Vec3, normal: Vec3) -> f32 {
         let (mut covered, mut weight) = (0.0, 1.0);
         for k in 1..=4 {
-            let t = f64::from(k);
+            let t = 0.25 * f64::from(k) * f64::from(KNOWN);
             let found = self.distance(along(x, normal, t * self.spacing)) / self.spacing;
             covered += weight * (t - found.clamp(0.0, t)) / t;
             weight *= 0.65;

@@ -8,7 +8,7 @@ use super::optics::fresnel;
 use super::stage::go_on;
 use super::style::{Quality, Style, check_cloudy, check_ink, check_liquid};
 use super::surface::Surfaces;
-use super::vector::{Vec3, along, dot};
+use super::vector::{Vec3, add, along, cross, dot, scale, unit};
 use crate::color::{Rgb, mix};
 use crate::plane::RenderError;
 use squall_core::{CancelToken, Volume};
@@ -120,6 +120,9 @@ pub(super) struct Water {
     maps: Vec<Option<LightMap>>,
 }
 
+/// Rays to a light past a liquid that scatters.
+const RAYS: u32 = 6;
+
 /// Surfaces that a straight line to a light may cross.
 const MOST_CROSSINGS: usize = 12;
 
@@ -212,7 +215,17 @@ impl Water {
     /// more where it gathers light. `spread` is the tangent of half the angle of the light.
     pub fn light(&self, channel: usize, x: Vec3, to: Vec3, far: f64, spread: f64) -> Rgb {
         if self.body.is_some() {
-            return [self.levels.light_past(x, to, far, spread); 3];
+            // Some rays over the width of the light, each with soft edges of its own.
+            let side = if to[1].abs() < 0.9 { [0.0, 1.0, 0.0] } else { [1.0, 0.0, 0.0] };
+            let e = unit(cross(to, side)).unwrap_or(side);
+            let g = cross(to, e);
+            let past = |k: u32| {
+                let (angle, way) = (2.4 * f64::from(k), spread * ((f64::from(k) + 0.5) / f64::from(RAYS)).sqrt());
+                let aside = add(scale(e, way * angle.cos()), scale(g, way * angle.sin()));
+                let towards = unit(add(to, aside)).unwrap_or(to);
+                self.levels.light_past(x, towards, far, spread / f64::from(RAYS).sqrt())
+            };
+            return [(0..RAYS).map(past).sum::<f32>() / RAYS as f32; 3];
         }
         match self.maps.get(channel).and_then(|map| map.as_ref()) {
             Some(map) => {
