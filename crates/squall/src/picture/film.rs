@@ -525,9 +525,9 @@ fn dome(film: &Film, time: f64) -> Option<Dome> {
     if let Some((_, picture)) = &r.environment {
         return Some(Dome::Picture(picture.turned(r.environment_turn.at(time), strength as f32)));
     }
-    let sun = film.lights.iter().find_map(|light| match &light.source {
-        LightSource::Sun(towards) => Some(towards.each_ref().map(|c| c.at(time))),
-        LightSource::Point(_) => None,
+    let sun = film.lights.iter().find_map(|light| match light.source.at(time, light.path.as_ref()) {
+        (false, towards) => Some(towards),
+        (true, _) => None,
     });
     (r.sky == Sky::Day).then(|| Dome::Clear(ClearSky::new(sun.unwrap_or([0.3, 0.6, -0.7]), r.haze, strength)))
 }

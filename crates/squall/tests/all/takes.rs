@@ -394,7 +394,7 @@ fn a_run_bakes_what_was_moved_and_resumes_it_to_the_same_bytes() {
         let [one, other] = [&whole, &parts].map(|f| std::fs::read(f.join(format!("frame_{k:04}.png"))).unwrap());
         assert!(one == other, "frame {k} of the resumed run");
         let image = painter.draw(again.simulation(), again.time(), k).unwrap();
-        let image = image.to_image(&squall::picture::tone(&played.picture, again.time()));
+        let image = image.to_image(&squall::picture::tone(&played, again.time()));
         let seen = folder.0.join("seen.png");
         squall_io::image::write_png(&seen, image.width as u32, image.height as u32, &image.to_rgb()).unwrap();
         let read = |path: &std::path::Path| squall_io::image::read_png(path).unwrap();

@@ -85,7 +85,8 @@ fn fitted(shots: &[Shot; 4], k: usize) -> Shot {
 fn pixels(setup: &Setup, picture: &Picture) -> (usize, Vec<[f32; 4]>) {
     match picture {
         Picture::Film(frame) => {
-            let tone = Tone { exposure: setup.picture.exposure.start() as f32, ..Tone::default() };
+            let tone =
+                Tone { exposure: setup.picture.exposure.as_ref().map_or(1.0, |e| e.start()) as f32, ..Tone::default() };
             (
                 frame.width,
                 frame
