@@ -45,6 +45,8 @@ pub struct Account {
     pub range: [f64; 2],
     /// The range that initial values, sources and boundary values allow.
     pub allowed: [f64; 2],
+    /// What one cell holds at most: smaller amounts are not resolved by the grid.
+    pub cell: f64,
 }
 
 impl Account {
@@ -143,6 +145,8 @@ pub struct Watch {
 pub struct Watched {
     /// What appeared without an explanation in the present window.
     drift: f64,
+    /// The most that there was in the present window.
+    most: f64,
     /// The most that ever appeared or vanished without an explanation within a second, as a part of what was there; negative
     /// if it vanished.
     pub worst_drift: f64,
@@ -166,15 +170,15 @@ impl Watch {
         }
         if self.seconds >= 1.0 {
             self.seconds = 0.0;
-            self.substances.iter_mut().for_each(|s| s.drift = 0.0);
+            self.substances.iter_mut().for_each(|s| (s.drift, s.most) = (0.0, 0.0));
         }
         self.seconds += dt;
         let mut found = SmallVec::new();
         for (substance, (account, watched)) in ledger.substances.iter().zip(&mut self.substances).enumerate() {
             watched.drift += account.unexplained();
-            // What has almost vanished is no measure: compare with what there was of it in this step at most.
-            let there = account.present.max(account.before.abs()).max(f64::MIN_POSITIVE);
-            let part = watched.drift / there;
+            // What has almost vanished is no measure, nor is what a single cell holds.
+            watched.most = watched.most.max(account.present).max(account.before.abs()).max(account.cell);
+            let part = watched.drift / watched.most.max(f64::MIN_POSITIVE);
             if part.abs() > watched.worst_drift.abs() {
                 watched.worst_drift = part;
             }
@@ -201,8 +205,8 @@ impl Watch {
     /// Shows what the next observation depends on.
     pub fn visit_state(&mut self, visitor: &mut dyn StateVisitor) {
         visitor.real("watch.seconds", &mut self.seconds);
-        for Watched { drift, worst_drift, worst_excess, worst_value } in &mut self.substances {
-            for value in [drift, worst_drift, worst_excess, worst_value] {
+        for Watched { drift, most, worst_drift, worst_excess, worst_value } in &mut self.substances {
+            for value in [drift, most, worst_drift, worst_excess, worst_value] {
                 visitor.real("watch", value);
             }
         }
@@ -251,6 +255,14 @@ mod tests {
             matches!(found[..], [Finding::Unexplained { .. }, Finding::OutOfRange { value: -0.5, .. }]),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn what_has_vanished_since_is_compared_with_what_there_was() {
+        let mut watch = Watch::new(1);
+        assert!(watch.observe(&ledger(1e-6, [0.0, 1.0]), 0.1).is_empty());
+        let nothing = Ledger { substances: SmallVec::from_slice(&[Account::default()]), ..Ledger::default() };
+        assert!(watch.observe(&nothing, 0.1).is_empty());
     }
 
     #[test]

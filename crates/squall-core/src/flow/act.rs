@@ -119,7 +119,7 @@ impl<const D: usize> Flow<D> {
         rate.fill(0.0);
         sources.iter().for_each(|s| s.swell(grid, Moment::whole(time, dt), 1.0, rate));
         if let Some(o) = obstacles {
-            o.solids.clear_inside(rate, 0.0);
+            o.solids.keep_fluid_part(rate);
         }
     }
 

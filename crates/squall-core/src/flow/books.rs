@@ -295,6 +295,7 @@ impl Books {
             account.present = survey.present * cell;
             account.range = survey.range;
             account.allowed = self.allowed[i];
+            account.cell = cell * (self.allowed[i][1] - self.allowed[i][0]).max(0.0);
             self.amounts[i] = account.after;
         }
         self.look_for_lost("end of step");

@@ -19,6 +19,15 @@ impl<const D: usize> Solids<D> {
         });
     }
 
+    /// Multiplies rates per volume of fluid by the part of each cell that is fluid.
+    pub fn keep_fluid_part(&self, rate: &mut Field<D>) {
+        rate.par_rows(|row, rate| {
+            if let Some(volumes) = self.volumes_near(row) {
+                rate.iter_mut().zip(volumes).for_each(|(rate, volume)| *rate *= volume);
+            }
+        });
+    }
+
     /// The sum over all solid cells of what differs from the ambient value.
     pub fn sum_inside(&self, substance: &Field<D>, ambient: Real) -> f64 {
         let of_row = |row: Row<'_, D>| {

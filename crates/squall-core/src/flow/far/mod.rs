@@ -14,7 +14,7 @@
 //! get the velocity of the vorticity in the others (Biot & Savart), `u = U + curl A`, `A = -sum of curl u G h^D`, on edges, so
 //! that it has no divergence; and the pressure of the charges `lap (p + k)` in the others.
 //!
-//! Solids are charges, too: where they are, `P` is continued by zero, and its Laplacian differs from `b` along their surface.
+//! Solids are charges, too: where they are, `P` is continued by its mean beside them, and its Laplacian differs from `b` along their surface.
 //! The difference that the last step found is what this one adds. A wall that reaches out of the tiles along a whole plane
 //! acts by mirror images instead.
 //!
@@ -429,6 +429,7 @@ impl<const D: usize> Far<D> {
                     *out = if other { inv_time * (*all - *out) } else { 0.0 };
                 }
             });
+            neutralise(induced);
         } else if let Some(induced) = &mut self.induced {
             induced.fill(0.0);
         }
@@ -635,7 +636,20 @@ fn set_head<const D: usize>(head: &mut Field<D>, v: &VectorField<D>, wind: [Real
     });
 }
 
-/// The sum of fields with their weights; zero in solids, if there are any.
+/// Takes the mean of all values that are not zero from them. What solids add is no charge as a whole, as they push aside what flows in behind
+/// them; what rounding and sides that cut them leave of it would grow from step to step.
+fn neutralise<const D: usize>(induced: &mut Field<D>) {
+    let sums = |row: Row<'_, D>| {
+        let charged = induced.row(row).iter().filter(|v| **v != 0.0);
+        charged.fold((0.0, 0.0), |(sum, count), v| (sum + f64::from(*v), count + 1.0))
+    };
+    let (sum, count) = crate::rows::reduce(induced.layout(), sums, |a, b| (a.0 + b.0, a.1 + b.1));
+    let mean = (sum / f64::max(count, 1.0)) as Real;
+    induced.par_rows(|_, row| row.iter_mut().filter(|v| **v != 0.0).for_each(|v| *v -= mean));
+}
+
+/// The sum of fields with their weights. In solids, if there are any, the mean beside them: only differences of the pressure mean
+/// anything, and at a solid that a side cuts off its level would count as a charge.
 fn add_up<const D: usize>(out: &mut Field<D>, parts: &[(Real, &Field<D>)], solids: Option<&Solids<D>>) {
     out.par_runs(|row, out| {
         out.fill(0.0);
@@ -644,9 +658,10 @@ fn add_up<const D: usize>(out: &mut Field<D>, parts: &[(Real, &Field<D>)], solid
         }
     });
     let Some(solids) = solids else { return };
+    let level = solids.mean_beside(out, 0.0) as Real;
     out.par_rows(|row, out| {
         if let Some(volume) = solids.volumes_near(row) {
-            out.iter_mut().zip(volume).filter(|(_, v)| **v == 0.0).for_each(|(out, _)| *out = 0.0);
+            out.iter_mut().zip(volume).filter(|(_, v)| **v == 0.0).for_each(|(out, _)| *out = level);
         }
     });
 }
