@@ -145,7 +145,7 @@ fn a_finished_run_is_not_computed_again_but_its_movie_is_made_if_missing() {
     let before = folder.files("out/tiny");
     std::fs::remove_file(folder.path().join("out/tiny/tiny.gif")).unwrap();
     let ended = folder.ok(&["run", "tiny.toml"]);
-    assert!(ended.stdout.contains("there already"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("already exist"), "{}", ended.stdout);
     assert_same(&before, &folder.files("out/tiny"), "again");
 }
 

@@ -265,13 +265,15 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     // Those of a level set are small, many, and only near its surface: as much as if they filled it.
     let particles = cells * filled * PER_AXIS.pow(D as u32) as f64;
     let each = size_of::<Particle<D>>() + (substances - 1 + strains) * size_of::<f32>();
+    let smoothing = u64::from(setup.surface.refine).pow(D as u32).saturating_mul(setup.cell_count()).saturating_mul(4);
     // Lists grow by an eighth, and a state is a copy of them.
     let bytes = ((fields as u64).saturating_mul(Layout::<D>::bytes(grid.cells)))
         .saturating_add(plan.bytes)
         .saturating_add(solver)
         .saturating_add((2.5 * particles * each as f64) as u64)
         .saturating_add(picture_bytes(setup))
-        .saturating_add(caustic_bytes(setup, &grid))
+        // What smoothed the surface is gone by then.
+        .saturating_add(caustic_bytes(setup, &grid).saturating_sub(smoothing))
         .saturating_add(BASE_BYTES);
     let why = match setup.grid.is_unbounded() {
         true => format!("{}; memory is estimated for liquid that stays in the framed box", plan.reason),

@@ -72,7 +72,7 @@ fn play(driver: &mut Driver, paint: &str, parameter: &str) {
         }
         if frame == 2 {
             let late = driver.edit(change(1, 0.1)).unwrap_err().to_string();
-            assert_eq!(late, "nothing can be done after frame 1 any more: frame 2 is finished");
+            assert_eq!(late, "cannot edit after frame 1: frame 2 is already finished");
             assert!(!driver.stroke_to(&at(0.5, 0.5), 1.0), "the last edit is no stroke");
         }
         if frame == 7 {
