@@ -302,13 +302,22 @@ fn part_inside(origin: Vec3, direction: Vec3, bounds: Bounds, reach: f64) -> Opt
 
 fn trace(surface: &dyn Surface, ray: &Ray, from: f64, to: f64, footprint: &impl Fn(f64) -> f64) -> Option<f64> {
     let at = |t: f64| surface.distance(along(ray.origin, ray.direction, t));
-    let mut t = from;
+    let (mut t, mut before) = (from, from);
     let mut distance = at(t);
     let side = if distance < 0.0 { -1.0 } else { 1.0 };
     for _ in 0..MOST_STEPS {
         let close = (1e-3 * footprint(t)).max(1e-12);
         if t > to || !distance.is_finite() {
             return None;
+        }
+        if side * distance < 0.0 {
+            // A step along the surface went in: where it did so lies between its two ends.
+            let (mut outside, mut inside) = (before, t);
+            for _ in 0..20 {
+                let middle = 0.5 * (outside + inside);
+                *(if side * at(middle) < 0.0 { &mut inside } else { &mut outside }) = middle;
+            }
+            return (outside <= to).then_some(outside);
         }
         if side * distance < close {
             // A few more steps to the surface itself: depth and normals are better than pictures need.
@@ -318,6 +327,7 @@ fn trace(surface: &dyn Surface, ray: &Ray, from: f64, to: f64, footprint: &impl 
             return (t <= to).then_some(t);
         }
         // Along a surface steps are a part of a pixel: shorter ones run out before its edge, which then has holes.
+        before = t;
         t += (side * distance).max(100.0 * close);
         distance = at(t);
     }

@@ -79,7 +79,8 @@ fn an_empty_scene_shows_its_background() {
 
 #[test]
 fn several_rays_per_pixel_smooth_edges_and_keep_means() {
-    let ball = Sphere { center: [0.0; 3], radius: 1.0, finish: Finish::default() };
+    // Off the middle: rays go through the same places of all pixels, so in eight mirrored parts they would be wrong by the same.
+    let ball = Sphere { center: [0.017, 0.009, 0.0], radius: 1.0, finish: Finish::default() };
     let scene = Scene { surfaces: vec![&ball], ..Scene::default() };
     let camera = Camera { projection: Projection::Orthographic { height: 3.0 }, ..Camera::default() };
     let covered = |samples: u32| {
