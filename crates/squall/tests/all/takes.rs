@@ -328,7 +328,7 @@ fn what_was_moved_added_and_changed_is_played_again_to_the_same_bits() {
 
 #[test]
 fn what_cannot_take_over_the_state_is_refused_and_nothing_changes() {
-    let mut driver = Driver::new(&setup(LIQUID)).unwrap();
+    let mut driver = Driver::new(&setup(&LIQUID.replace("[substance.ink]\n", ""))).unwrap();
     play_to(&mut driver, 2);
     let before = state(&mut driver);
     let change = |keys: &str| Edit { frame: 2, change: Change::Set(vec![keys.to_owned()]) };
