@@ -350,7 +350,7 @@ fn what_cannot_take_over_the_state_is_refused_and_nothing_changes() {
         ("set = [\"grid.cells=[8, 8]\"]", "`grid` cannot change while the scene plays"),
         ("set = [\"smoke.fad=1\"]", "unknown key `fad`"),
         ("move = { what = \"object.3\", points = [[0, 0]] }", "there is no `object.3`"),
-        ("move = { what = \"camera\", points = [[0, 0]] }", "cannot be \"camera\""),
+        ("move = { what = \"camera\", points = [[0, 0]] }", "`edit.0.move.what` cannot be"),
         ("move = { what = \"source.0\", points = [] }", "has no points"),
     ] {
         let error = refused(edit);
