@@ -83,10 +83,10 @@ fn play(opened: Opened, inbox: &Receiver<Command>, slot: &Mutex<Option<Shown>>, 
     let mut player = Player::new(opened)?;
     player.command(Command::Play);
     let mut due = Instant::now();
-    show(&mut player, slot, wake);
+    let mut first = true;
     loop {
-        // Everything that has been asked for meanwhile.
-        let mut changed = false;
+        // Everything that has been asked for meanwhile. What is asked for while the scene is built says how its first picture is to be drawn.
+        let mut changed = std::mem::take(&mut first);
         loop {
             match inbox.try_recv() {
                 Ok(command) => {
@@ -96,6 +96,9 @@ fn play(opened: Opened, inbox: &Receiver<Command>, slot: &Mutex<Option<Shown>>, 
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => return Ok(()),
             }
+        }
+        if changed && player.is_stale() {
+            show(&mut player, slot, wake);
         }
         let now = Instant::now();
         if player.has_work() && (now >= due || player.pace() == 0.0) {

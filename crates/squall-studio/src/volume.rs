@@ -80,8 +80,14 @@ impl Lattice {
         for volume in volumes {
             if let Some((first, last)) = volume.bounds() {
                 for a in 0..3 {
-                    low[a] = low[a].min(volume.origin[a] + volume.spacing * f64::from(first[a]));
-                    high[a] = high[a].max(volume.origin[a] + volume.spacing * f64::from(last[a] + 1));
+                    // Beyond walls blocks have cells that are none.
+                    let [below, above] = setup.grid.is_unbounded_at(a);
+                    if below {
+                        low[a] = low[a].min(volume.origin[a] + volume.spacing * f64::from(first[a]));
+                    }
+                    if above {
+                        high[a] = high[a].max(volume.origin[a] + volume.spacing * f64::from(last[a]));
+                    }
                 }
             }
         }

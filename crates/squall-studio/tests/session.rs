@@ -471,7 +471,7 @@ fn every_export_of_a_take_is_written() {
     let shown = player.show();
     let folder = std::env::temp_dir().join(format!("squall-exports-{}", std::process::id()));
     let bake = |export: Export, scene: &Opened, edits: &[squall::setup::Edit]| {
-        let setup = export.setup(scene, edits, 8).unwrap_or_else(|e| panic!("{}: {e}", export.name()));
+        let setup = export.setup(scene, edits, 4).unwrap_or_else(|e| panic!("{}: {e}", export.name()));
         let out = folder.join(export.name().replace([' ', ':'], "_"));
         let bake = Bake::start(setup, export, "test", &out, Arc::new(|| ())).unwrap();
         let start = Instant::now();
@@ -479,7 +479,7 @@ fn every_export_of_a_take_is_written() {
             match bake.progress().ended {
                 Some(Ok(_)) => return out,
                 Some(Err(e)) => panic!("{}: {e}", export.name()),
-                None => assert!(start.elapsed() < Duration::from_secs(300)),
+                None => assert!(start.elapsed() < Duration::from_secs(900)),
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -496,23 +496,20 @@ fn every_export_of_a_take_is_written() {
         assert!(all.iter().any(|name| name.ends_with(ending)), "{ending}: {all:?}");
     };
     let scene = player.opened().clone();
-    for (export, ending) in [
-        (Export::Scene, ".gif"),
-        (Export::Gif, ".gif"),
-        (Export::Apng, ".png"),
-        (Export::Frames, "frame_0008.png"),
-        (Export::Flipbook, ".json"),
-        (Export::Loop, "frame_0008.png"),
-    ] {
+    for (export, ending) in
+        [(Export::Gif, ".gif"), (Export::Apng, ".png"), (Export::Frames, "frame_0004.png"), (Export::Flipbook, ".json")]
+    {
         assert!(export.fits(&scene.setup));
         has(&bake(export, &scene, &shown.edits), ending);
     }
-    let water = "model = \"liquid\"\n[grid]\ncells = [12, 12, 12]\n[[blob]]\nshape = { box = { min = [0, 0, 0], max = [0.5, 0.5, 1] } }\n\
+    let water = "model = \"liquid\"\n[grid]\ncells = [8, 8, 8]\n[[blob]]\nshape = { box = { min = [0, 0, 0], max = [0.5, 0.5, 1] } }\n\
                  [output]\nwidth = 24\n[render]\nquality = \"preview\"\nsamples = 1\n";
     let water = opened(water);
     has(&bake(Export::Meshes, &water, &[]), ".ply");
     has(&bake(Export::Volumes, &water, &[]), ".vdb");
     assert!(!Export::Loop.fits(&water.setup) && !Export::Volumes.fits(&scene.setup));
+    let looped = Export::Loop.setup(&scene, &shown.edits, 12).unwrap();
+    assert!(looped.time.looped.is_some() && looped.edits.is_empty());
 
     let still = folder.join("still.png");
     player.command(Command::Still(still.clone()));

@@ -390,11 +390,11 @@ impl Dice {
     }
 }
 
-/// Clicks, drags, keys, files and edits at random: nothing panics, and the window goes on. Seconds and seed are those of `SQUALL_MONKEY_SECONDS` and `SQUALL_MONKEY_SEED`.
+/// Clicks, drags, keys, files and edits at random: nothing panics, and the window goes on. 60 times, or for the seconds of `SQUALL_MONKEY_SECONDS`; the seed is `SQUALL_MONKEY_SEED`.
 #[test]
 fn a_monkey_breaks_nothing() {
     let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(usual);
-    let (seconds, seed) = (number("SQUALL_MONKEY_SECONDS", 4), number("SQUALL_MONKEY_SEED", 7));
+    let (seconds, seed) = (number("SQUALL_MONKEY_SECONDS", 0), number("SQUALL_MONKEY_SEED", 7));
     let mut window = Window::new("monkey", SMOKE);
     let mut dice = Dice(seed);
     let files: Vec<PathBuf> = [("good.toml", LIQUID), ("bad.toml", "[grid]\ncells = 7"), ("noise.bin", "\u{1}\u{2}")]
@@ -420,7 +420,7 @@ fn a_monkey_breaks_nothing() {
     ];
     let start = Instant::now();
     let mut done = 0;
-    while start.elapsed() < Duration::from_secs(seconds) {
+    while done < 60 || start.elapsed() < Duration::from_secs(seconds) {
         let at = Pos2::new(dice.roll(1280) as f32, dice.roll(HEIGHT as usize) as f32);
         match dice.roll(10) {
             0..=3 => {
@@ -458,7 +458,6 @@ fn a_monkey_breaks_nothing() {
         window.harness.step();
         done += 1;
     }
-    assert!(done > 10, "{done} things in {seconds} s");
     // It still plays.
     for _ in 0..3 {
         for label in ["Discard it", "Ask me later"] {

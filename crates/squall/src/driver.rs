@@ -353,6 +353,81 @@ fn animated(setup: &Setup) -> Vec<(String, Curve)> {
     free.filter(|(_, curve)| !curve.is_constant()).map(|(name, curve)| (name.to_owned(), curve.clone())).collect()
 }
 
+/// What only scenes with solids have in their state: it begins as it is where the first object comes, and is forgotten with the last one.
+const OF_SOLIDS: [&str; 2] = ["induced_charges", "leaving_objects"];
+
+/// A state on its way from one simulation to another.
+#[derive(Default)]
+struct Carried {
+    kept: std::collections::VecDeque<(String, Kept)>,
+    restoring: bool,
+    failed: bool,
+}
+
+/// A part of a state.
+enum Kept {
+    Number(u64),
+    Array(Vec<f32>),
+}
+
+impl Carried {
+    /// From now on what was kept is put back.
+    fn restore(&mut self) {
+        self.restoring = true;
+    }
+
+    /// Whether everything was put back.
+    fn fits(&self) -> bool {
+        !self.failed && self.kept.iter().all(|(name, _)| OF_SOLIDS.contains(&name.as_str()))
+    }
+
+    /// The next part, if it is called so.
+    fn next(&mut self, name: &str) -> Option<Kept> {
+        while !OF_SOLIDS.contains(&name)
+            && self.kept.front().is_some_and(|(kept, _)| OF_SOLIDS.contains(&kept.as_str()))
+        {
+            self.kept.pop_front();
+        }
+        let is_next = self.kept.front().is_some_and(|(kept, _)| kept == name);
+        self.failed |= !is_next && !OF_SOLIDS.contains(&name);
+        if is_next && !self.failed { self.kept.pop_front().map(|(_, kept)| kept) } else { None }
+    }
+}
+
+impl StateVisitor for Carried {
+    fn integer(&mut self, name: &str, value: &mut u64) {
+        match self.restoring {
+            false => self.kept.push_back((name.to_owned(), Kept::Number(*value))),
+            true => match self.next(name) {
+                Some(Kept::Number(kept)) => *value = kept,
+                Some(Kept::Array(_)) => self.failed = true,
+                None => {}
+            },
+        }
+    }
+
+    fn real(&mut self, name: &str, value: &mut f64) {
+        let mut bits = value.to_bits();
+        self.integer(name, &mut bits);
+        *value = f64::from_bits(bits);
+    }
+
+    fn array(&mut self, name: &str, values: &mut [f32]) {
+        match self.restoring {
+            false => self.kept.push_back((name.to_owned(), Kept::Array(values.to_vec()))),
+            true => match self.next(name) {
+                Some(Kept::Array(kept)) if kept.len() == values.len() => values.copy_from_slice(&kept),
+                Some(_) => self.failed = true,
+                None => {}
+            },
+        }
+    }
+
+    fn refuse(&mut self, _: &str) {
+        self.failed |= self.restoring;
+    }
+}
+
 /// The longest step of a scene, in seconds.
 fn longest(setup: &Setup) -> f64 {
     let share = 1.0 / (setup.time.fps * f64::from(setup.solver.steps_per_frame));
@@ -542,11 +617,11 @@ impl Driver {
     /// Builds another simulation and gives it the state of this one.
     fn carry_over(&mut self, built: usize) -> Result<(), String> {
         let (mut film, setup) = self.build(built).map_err(|e| e.to_string())?;
-        let mut copy = StateCopy::default();
-        if !copy.save(|visitor| self.film.visit_state(visitor)) {
-            return Err("there is not enough memory".to_owned());
-        }
-        if !copy.restore_if_it_fits(|visitor| film.visit_state(visitor)) {
+        let mut state = Carried::default();
+        self.film.visit_state(&mut state);
+        state.restore();
+        film.visit_state(&mut state);
+        if !state.fits() {
             return Err("its state is of another kind".to_owned());
         }
         self.take(film, &setup, built);

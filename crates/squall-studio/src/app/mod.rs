@@ -575,7 +575,7 @@ impl Studio {
         egui::Panel::top("controls").show(ui, |ui| self.controls(ui));
         egui::Panel::bottom("status").show(ui, |ui| self.status(ui));
         egui::Panel::left("gallery").default_size(190.0).show(ui, |ui| self.gallery(ui));
-        egui::Panel::right("tools").default_size(280.0).show(ui, |ui| {
+        egui::Panel::right("tools").exact_size(330.0).show(ui, |ui| {
             egui::ScrollArea::vertical().show(ui, |ui| {
                 self.tools(ui);
                 self.things(ui);

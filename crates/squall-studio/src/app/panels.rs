@@ -180,7 +180,7 @@ impl Studio {
             let (mut dropped, mut shifted) = (None, None);
             egui::ScrollArea::vertical().id_salt("edits").max_height(140.0).show(ui, |ui| {
                 for (number, edit) in self.shown.edits.iter().enumerate() {
-                    ui.horizontal(|ui| {
+                    ui.horizontal_wrapped(|ui| {
                         if ui.small_button(format!("Drop {}", number + 1)).clicked() {
                             dropped = Some(number);
                         }
@@ -276,6 +276,10 @@ impl Studio {
             });
         }
         let shown = &self.shown;
+        // A line of its own that is always there: the picture must not move while the mouse does.
+        let probe: Vec<String> = shown.probe.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
+        let probe = if probe.is_empty() { "Point at the picture to see values".to_owned() } else { probe.join("   ") };
+        ui.add(egui::Label::new(RichText::new(probe).weak()).truncate());
         let mut frame = shown.frame;
         let mut moved = false;
         ui.horizontal_wrapped(|ui| {

@@ -132,9 +132,6 @@ impl Studio {
                 let folder = self.opened.take_path().parent().map(std::path::Path::to_owned).unwrap_or_default();
                 self.send(Command::Still(folder.join(still)));
             }
-            let probe: Vec<String> =
-                self.shown.probe.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
-            ui.label(probe.join("  "));
         });
         if !keys.is_empty() {
             self.change_scene(keys);
