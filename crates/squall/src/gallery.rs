@@ -50,7 +50,6 @@ const ALL: &[GalleryScene] = scenes! {
     "chocolate"
     "toothpaste"
     "slime"
-    "lava"
     "wax"
     "folds"
     "jelly"

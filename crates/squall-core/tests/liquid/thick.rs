@@ -190,7 +190,7 @@ fn a_crust_holds_what_is_molten_inside_until_it_melts() {
     let h = 1.0 / 64.0;
     let front = |crust: f32| {
         let mut heap = sticky([64, 24], h);
-        let inside = |x: [f64; 2]| (x[0] - 0.5).abs() < 0.13 - 3.0 * h && x[1] < 0.2 - 3.0 * h;
+        let inside = move |x: [f64; 2]| (x[0] - 0.5).abs() < 0.13 - 3.0 * h && x[1] < 0.2 - 3.0 * h;
         let temperature = move |x: [f64; 2]| if inside(x) { 380.0 } else { crust };
         let k = heap.carry("temperature", Box::new(temperature)).unwrap();
         let law = Melting { substance: k + 1, range: [300.0, 360.0], viscosity: [1e4, 0.01], logarithmic: true };

@@ -22,7 +22,7 @@ use super::shading::Shader;
 use super::stage::go_on;
 use super::style::{Finish, Quality, Style};
 use super::surface::Surfaces;
-use super::vector::{Vec3, add, along, cross, dot, scale, sub, unit};
+use super::vector::{Vec3, add, along, cross, dot, length, scale, sub, unit};
 use crate::color::{Rgb, mix};
 use crate::plane::RenderError;
 use rayon::prelude::*;
@@ -310,12 +310,14 @@ fn around(
     let side = if normal[0].abs() < 0.9 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
     let e = unit(cross(normal, side)).unwrap_or(side);
     let g = cross(normal, e);
+    // What is further away than the liquid is large takes little of the sky.
+    let far = length(sub(levels.high, levels.low));
     let mut sum = [0.0; 3];
     for d in directions {
         let to = add(add(scale(e, d[0]), scale(g, d[1])), scale(normal, d[2]));
         let open = match levels.crossing(x, to, false, false, f64::INFINITY) {
             Some(_) => 0.0,
-            None => surfaces.light_past(x, to, f64::INFINITY, 0.2),
+            None => surfaces.light_past(x, to, far, 0.2),
         };
         let sky = mix(style.ambient.ground, style.ambient.sky, (0.5 + 0.5 * to[1]) as f32);
         (0..3).for_each(|c| sum[c] += open * sky[c] + (1.0 - open) * bounce[c]);
