@@ -127,7 +127,7 @@ impl Shine {
             }
         }
         // Light from all around is added by itself.
-        let around = [style.ambient.sky, style.from_below()].map(|half| half.map(|v| 0.5 * v));
+        let around = [style.ambient.sky, style.light_below()].map(|half| half.map(|v| 0.5 * v));
         far.extend(around.map(|_| Far { towards: [0.0; 3], even: true, color: [0.0; 3] }));
         Self { phase: Phase::new(&style.scatter), far, near, around }
     }

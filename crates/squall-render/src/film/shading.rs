@@ -202,7 +202,7 @@ impl<'a, const N: usize> Shader<'a, N> {
     fn ambient(&self, x: Vec3, normal: Vec3) -> Surround {
         let ambient = &self.style.ambient;
         let up = 0.5 + 0.5 * normal[1] as f32;
-        let below = self.style.from_below();
+        let below = self.style.light_below();
         let sky = std::array::from_fn(|c| below[c] + up * (ambient.sky[c] - below[c]));
         let objects = self.surfaces.openness(x, normal, 0.15 * self.size);
         let objects = objects * self.water.map_or(1.0, |water| water.openness(x, normal));

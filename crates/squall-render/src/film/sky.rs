@@ -170,12 +170,12 @@ impl Dome {
     }
 
     /// What a white matt surface that faces straight up sends back of its light.
-    pub fn from_above(&self) -> Rgb {
+    pub fn light_above(&self) -> Rgb {
         facing_up(|direction| self.at(direction, 0.1))
     }
 
     /// The same of one that faces straight down, where there is no ground.
-    pub fn from_below(&self) -> Rgb {
+    pub fn light_below(&self) -> Rgb {
         facing_up(|[x, y, z]| self.at([x, -y, z], 0.1))
     }
 }
@@ -211,7 +211,7 @@ mod tests {
             let towards = [height.cos(), height.sin(), 0.0];
             let dome = Dome::Clear(ClearSky::new(towards, 3.0, 0.3));
             // The scale was found by the same sum.
-            assert!((luminance(dome.from_above()) - 0.3).abs() < 1e-3, "{height}");
+            assert!((luminance(dome.light_above()) - 0.3).abs() < 1e-3, "{height}");
             let up = |angle: f64| luminance(dome.at([angle.cos(), angle.sin(), 0.0], 0.0));
             assert!(up(height) > 1.5 * up(height + FRAC_PI_2), "{height}");
         }
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(dome.at([1e-9, 0.0, -1.0], 0.0), dome.at([-1e-9, 0.0, -1.0], 0.0));
         assert_eq!(Dome::Picture(picture.turned(90.0, 1.0)).at([1.0, 0.0, 0.0], 0.0), [1.0, 0.0, 0.0]);
         let even = Panorama::new(8, 4, vec![[0.25, 0.5, 1.0]; 32], 0.0, 1.0).unwrap();
-        let light = Dome::Picture(even).from_above();
+        let light = Dome::Picture(even).light_above();
         assert!(light.iter().zip([0.25, 0.5, 1.0]).all(|(a, b)| (a - b).abs() < 1e-5));
     }
 

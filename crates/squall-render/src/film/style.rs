@@ -176,7 +176,7 @@ impl Default for Ambient {
 impl Ambient {
     /// The light of a sky or a picture. What comes from below is that of its lower half: a [`Ground`] sends back light by itself.
     pub fn of(dome: &Dome, occlusion: f32) -> Self {
-        Self { sky: dome.from_above(), ground: dome.from_below(), occlusion }
+        Self { sky: dome.light_above(), ground: dome.light_below(), occlusion }
     }
 
     /// No light but that of the lights.
@@ -331,7 +331,7 @@ fn check_color(what: &'static str, color: Rgb) -> Result<(), RenderError> {
 
 impl Style {
     /// Light from below: that of the surroundings, and what the ground sends back. Half of the ground under smoke lies in its shadow.
-    pub(super) fn from_below(&self) -> Rgb {
+    pub(super) fn light_below(&self) -> Rgb {
         const LIT: f32 = 0.5;
         let below = self.ambient.ground;
         let Some(ground) = self.ground.as_ref().filter(|g| !g.only_shadow) else { return below };

@@ -103,7 +103,7 @@ impl Job<'_> {
     fn light(&self, frame: u32) -> Result<Pixels, FlipbookError> {
         if self.setup.film.is_some() {
             let time = f64::from(frame) / self.setup.time.fps;
-            let tone = tone(&self.setup, time);
+            let tone = tone(self.setup, time);
             let mut light = self.read("frame", "Combined", frame, 0.0)?.pixels;
             for pixel in &mut light {
                 let [r, g, b, _] = *pixel;

@@ -3,7 +3,6 @@
 use squall::picture::{Painter, Picture};
 use squall::{Driver, Scene, Setup};
 use squall_render::color::from_srgb8;
-use squall_render::film::Tone;
 use squall_render::flow::fit;
 
 /// A picture: four numbers for each pixel, premultiplied, the top row first.
@@ -85,8 +84,7 @@ fn fitted(shots: &[Shot; 4], k: usize) -> Shot {
 fn pixels(setup: &Setup, picture: &Picture) -> (usize, Vec<[f32; 4]>) {
     match picture {
         Picture::Film(frame) => {
-            let tone =
-                Tone { exposure: setup.picture.exposure.as_ref().map_or(1.0, |e| e.start()) as f32, ..Tone::default() };
+            let tone = squall::picture::tone(setup, 0.0);
             (
                 frame.width,
                 frame
