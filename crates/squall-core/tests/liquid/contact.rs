@@ -193,6 +193,33 @@ fn a_gap_that_closes_leaves_no_particle_inside_and_loses_none() {
 }
 
 #[test]
+fn a_pool_that_is_stirred_for_a_thousand_steps_keeps_its_volume() {
+    let mut liquid = tank([64, 48], [1.0, 0.75]);
+    let blade = Cuboid::between([0.47, 0.12], [0.53, 0.32]);
+    let stir = Motion { pivot: [0.5, 0.22], spin: [0.0, 0.0, 200.0], ..Motion::default() };
+    put(&mut liquid, Box::new(Moving::new(blade, stir)));
+    liquid.blobs.push(Blob::at(0.0, Box::new(Cuboid::between([0.0; 2], [1.0, 0.45])), [0.0; 2]));
+    liquid.start().unwrap();
+    let count = liquid.particles.len();
+    let (mut steps, mut sum, mut looked) = (0, 0.0, 0.0);
+    while steps < 1000 {
+        let dt = squall_core::model::Model::longest_step(&liquid, 1.0).min(1.0 / 60.0);
+        liquid.step(dt).unwrap();
+        assert_outside(&liquid);
+        steps += 1;
+        if steps > 800 {
+            let [of_particles, enclosed] = liquid.volumes();
+            (sum, looked) = (sum + enclosed / of_particles, looked + 1.0);
+        }
+    }
+    assert_eq!(liquid.particles.len(), count);
+    // The surface moves: single moments are noisier than the mean.
+    let kept = sum / looked;
+    println!("stirred for {} s: {kept}", liquid.flow.time());
+    assert!((kept - 1.0).abs() < 0.01, "{kept} of the volume");
+}
+
+#[test]
 fn water_lets_go_of_the_underside_of_an_object() {
     // A slab under a beam, and one under a thin sheet: both fall as they would without.
     let h = 1.0 / 48.0;
