@@ -164,38 +164,3 @@ impl<const D: usize> Near<D> {
         if length > FURTHEST { push.map(|v| v * FURTHEST / length) } else { push }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::grid::{At, Ends};
-    use crate::sample::Isa;
-
-    #[test]
-    fn sheets_of_particles_that_were_drawn_apart_fill_the_gaps_between_them_and_momentum_stays() {
-        // As a flow leaves them that stretches by 2.5: sheets 1.25 cells apart, in which they are 0.2 cells apart.
-        let layout = Layout::<2>::dense([40, 12]);
-        let mut particles = Particles::new(&layout, Isa::best());
-        let shake = |i: usize, k: usize| 0.1 * (((i * 7919 + k * 104_729) % 1000) as Real / 1000.0 - 0.5);
-        let places = (0..28).flat_map(|i| {
-            (0..40).map(move |k| [2.5 + 1.25 * i as Real + shake(i, k), 2.0 + 0.2 * k as Real + shake(k, i)])
-        });
-        let cells = places.map(|x| (x.map(|v| v as isize), x.map(Real::fract)));
-        particles.extend(cells, |_, _, _| [0.5, -0.25]);
-        let mut phi = Field::on(&layout, At::Center, [Ends::FLAT; 2]).unwrap();
-        phi.fill(-2.0);
-        let widest = |particles: &Particles<2>| {
-            let mut along: Vec<Real> = particles.iter().map(|(first, p)| first[0] as Real + p.place[0]).collect();
-            along.sort_by(Real::total_cmp);
-            along.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, Real::max)
-        };
-        let (before, count) = (widest(&particles), particles.len());
-        for _ in 0..30 {
-            particles.spread(&phi, 1.0, [false; 2]);
-            particles.settle([false; 2]);
-        }
-        assert!(before > 1.1 && widest(&particles) < 0.3, "{before} {}", widest(&particles));
-        let (_, momentum) = particles.energy_and_momentum(1.0 / count as f64);
-        assert!((momentum[0] - 0.5).abs() < 1e-6 && (momentum[1] + 0.25).abs() < 1e-6, "{momentum:?}");
-    }
-}

@@ -199,8 +199,9 @@ fn a_crust_holds_what_is_molten_inside_until_it_melts() {
         run(&mut heap, 0.6, 1.0, |_, report| assert!(report.viscous.converged));
         positions(&heap).iter().map(|x| (x[0] - 0.5).abs()).fold(0.0, f64::max)
     };
-    let (held, melted) = (front(280.0), front(380.0));
-    assert!(held < 0.13 + h && melted > 0.2, "{held} {melted}");
+    let (held, melted) = (front(280.0) - 0.13, front(380.0) - 0.13);
+    // The crust bends by a cell or so; what melts runs half across the box.
+    assert!(held < 0.1 * melted && melted > 0.2, "{held} {melted}");
 }
 
 #[test]
