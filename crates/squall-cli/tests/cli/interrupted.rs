@@ -225,7 +225,7 @@ fn killed_jelly_goes_on_to_the_same_bytes() {
         [output]
         width = 48
         particles = true
-        mesh = ["ply", "usda"]
+        mesh = ["ply"]
         checkpoint_seconds = 0.001
     "#;
     kill_until_done("kill-jelly", scene);
