@@ -367,15 +367,15 @@ struct Turns {
 }
 
 impl Turns {
-    /// Cells of a turn: few enough that all that the passes work with fits into the cache of a processor, but some work for each thread.
+    /// Cells of a turn for each thread: few enough that all that the passes work with fits into the cache of a processor, but a
+    /// millisecond of work, as threads wait for each other after each pass.
     const CELLS: usize = 1 << 17;
-    const CELLS_FOR_A_THREAD: usize = 1 << 15;
 
     fn new<const D: usize>(field: &Field<D>, reach: usize, in_turns: bool) -> Self {
         let (layout, rows) = (field.layout(), field.layout().rows());
         let in_turns = in_turns && layout.as_tiles().is_none() && field.ends()[D - 1] != Ends::Periodic;
         let count = if in_turns { layout.cells()[D - 1] } else { 1 };
-        let cells = Self::CELLS.max(Self::CELLS_FOR_A_THREAD * threads::current_num_threads());
+        let cells = Self::CELLS * threads::current_num_threads();
         let step = (cells * count / layout.cell_count()).max(HALO);
         let step = if count < 2 * step { count } else { step };
         Turns { count, rows_in_each: rows / count, step, reach, done: [0; 3] }
