@@ -180,11 +180,11 @@ fn nothing_burns_below_the_ignition_temperature() {
     for s in [SOOT, FLAME, EXHAUST] {
         assert_eq!(sim.flow.mass()[s], 0.0, "substance {s}");
     }
-    // A match.
-    let mut source = Emitter::new(Box::new(Sphere { center: [0.0, 0.2], radius: 0.04 }));
+    // A match above the source, where fuel has found air.
+    let mut source = Emitter::new(Box::new(Sphere { center: [0.0, 0.4], radius: 0.15 }));
     source.supply = vec![(HEAT, Supply::Hold(300.0))];
     sim.flow.sources.push(Box::new(source));
-    steps(&mut sim, 5);
+    steps(&mut sim, 20);
     assert!(sim.flow.mass()[EXHAUST] > 0.0);
 }
 
