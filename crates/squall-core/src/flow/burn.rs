@@ -11,7 +11,7 @@
 //! T     += heat (1 + s) x
 //! soot  += soot (1 + s) x
 //! flame += (1 + s) x,  at most 1;  d flame/dt = -flame / life
-//! div u += expansion (1 + s) x / dt
+//! div u += expansion (1 + s) x / dt,  at most 200 / s
 //! ```
 //!
 //! As fuel burns only with air, a stronger source has to draw in more air before its fuel is used up: flames grow with about the
@@ -23,6 +23,10 @@ use crate::force::{Loss, Substance};
 use crate::parameter::ParameterList;
 use crate::report::Stage;
 use crate::rows;
+
+/// Gas does not swell faster than this, per second. A source that holds fuel which burns at once would otherwise make volume without
+/// limit: the shorter the steps, the more.
+const FASTEST: Real = 200.0;
 
 /// How fuel burns. Substances are given by their places in the list.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,7 +124,7 @@ impl<const D: usize> Flow<D> {
                     temperature[i] += heat * made;
                     soot[i] += yields * made;
                     flame[i] = (flame[i] + made).min(flame[i].max(1.0));
-                    swelling[i] += swells * made;
+                    swelling[i] += (swells * made).min(FASTEST);
                 }
             },
         );

