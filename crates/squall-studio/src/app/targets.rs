@@ -74,7 +74,12 @@ impl Targets {
 
     fn wishes(&self) -> Result<Wishes, String> {
         let things = self.things.iter().map(|word| word.trim()).filter(|word| !word.is_empty());
-        let things: Result<Vec<Thing>, _> = things.map(Thing::parse).collect();
+        // Whatever is no file, and could be none, is a word.
+        let parse = |word: &str| match word != "cloud" && !word.contains([':', '.', '/']) && !Path::new(word).exists() {
+            true => Ok(Thing::Text(word.to_owned())),
+            false => Thing::parse(word),
+        };
+        let things: Result<Vec<Thing>, _> = things.map(parse).collect();
         let things = things.map_err(|e| e.help().map_or_else(|| e.to_string(), |help| format!("{e} ({help})")))?;
         if things.len() < 2 {
             return Err("smoke needs two shapes at least: what it is at first, and what it becomes".to_owned());

@@ -366,12 +366,12 @@ impl Studio {
         match (held, self.view.held.clone(), pointer) {
             (true, None, Some(at)) if !self.view.down => {
                 self.view.down = true;
-                if let Some(handle) = nearest.and_then(|i| self.shown.handles.get(i)) {
-                    if let Some(taken) = lens.place(at, &handle.place) {
-                        self.view.held = Some((handle.thing, taken, handle.displacement.clone()));
-                        self.selected = Some(handle.thing);
-                        self.send(Command::Grab(handle.thing));
-                    }
+                if let Some(handle) = nearest.and_then(|i| self.shown.handles.get(i))
+                    && let Some(taken) = lens.place(at, &handle.place)
+                {
+                    self.view.held = Some((handle.thing, taken, handle.displacement.clone()));
+                    self.selected = Some(handle.thing);
+                    self.send(Command::Grab(handle.thing));
                 }
             }
             (true, Some((thing, taken, from)), Some(at)) => {
