@@ -98,9 +98,10 @@ impl<const D: usize> Flow<D> {
     pub fn burn(&mut self, dt: f64) {
         let Some(c) = self.combustion else { return };
         let timer = self.timings.start();
-        let Self { substances, swelling: Some(swelling), .. } = self else {
-            unreachable!("made at the begin of the step")
+        let Self { substances, swelling: Some(swelling), obstacles, .. } = self else {
+            unreachable!("allocated at the start of the step")
         };
+        let solids = obstacles.as_ref().map(|o| &o.solids);
         let each = [c.fuel, c.exhaust, c.temperature, c.flame, c.soot];
         let [fuel, exhaust, temperature, flame, soot] =
             substances.get_disjoint_mut(each).expect("five different substances").map(|s| &mut s.field);
@@ -113,7 +114,8 @@ impl<const D: usize> Flow<D> {
         let swells = if self.grid.has_outlet() { (c.expansion / dt) as Real } else { 0.0 };
         rows::for_each(
             [fuel, exhaust, temperature, flame, soot, swelling],
-            |_, [fuel, exhaust, temperature, flame, soot, swelling]| {
+            |row, [fuel, exhaust, temperature, flame, soot, swelling]| {
+                let fluid = solids.and_then(|solids| solids.volumes_near(row));
                 for i in 0..fuel.len() {
                     let air = (1.0 - fuel[i] - exhaust[i]).max(0.0);
                     let burns = fuel[i].max(0.0).min(air * per_air + besides) * part;
@@ -124,13 +126,10 @@ impl<const D: usize> Flow<D> {
                     temperature[i] += heat * made;
                     soot[i] += yields * made;
                     flame[i] = (flame[i] + made).min(flame[i].max(1.0));
-                    swelling[i] += (swells * made).min(FASTEST);
+                    swelling[i] += (swells * made).min(FASTEST) * fluid.map_or(1.0, |fluid| fluid[i]);
                 }
             },
         );
-        if let (Some(swelling), Some(o)) = (&mut self.swelling, &self.obstacles) {
-            o.solids.clear_inside(swelling, 0.0);
-        }
         self.clear_obstacles();
         self.books.reacted(&self.grid, &self.substances, self.obstacles.as_ref());
         self.note_swelling();
