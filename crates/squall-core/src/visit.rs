@@ -227,11 +227,11 @@ mod tests {
         assert_eq!((time, list), (2.5, vec![1.0, 2.0]));
         assert!(!copy.restore_if_it_fits(|visitor| show(visitor, &mut 0.0, &mut Vec::new(), "other")));
         assert!(!copy.restore_if_it_fits(|visitor| visitor.real("time", &mut 0.0)), "something is left");
-        let mut longer = |visitor: &mut dyn StateVisitor| {
+        let longer = |visitor: &mut dyn StateVisitor| {
             show(visitor, &mut 0.0, &mut Vec::new(), "list");
             visitor.integer("more", &mut 0);
         };
-        assert!(!copy.restore_if_it_fits(&mut longer));
+        assert!(!copy.restore_if_it_fits(longer));
         let wrong = |visitor: &mut dyn StateVisitor| {
             visitor.real("time", &mut 0.0);
             visitor.integer("list", &mut 0);
