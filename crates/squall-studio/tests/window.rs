@@ -357,7 +357,9 @@ fn words_are_typed_and_smoke_becomes_them() {
 fn what_was_not_saved_is_offered_at_the_next_start() {
     let folder = std::env::temp_dir().join(format!("squall-left-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let opened = Opened::text("lost", SMOKE, Assets::none(), None).unwrap();
+    let scene = folder.join("lost.toml");
+    std::fs::write(&scene, SMOKE).unwrap();
+    let opened = Opened::text("lost", SMOKE, Assets::none(), Some(scene)).unwrap();
     let edit = "[[edit]]\nframe = 1\nparameter = { name = \"viscosity\", value = 0.02 }\n";
     let edits = Opened::text("lost", &format!("{SMOKE}{edit}"), Assets::none(), None).unwrap().setup.edits;
     let lost = folder.join("take-4294967295.toml");
