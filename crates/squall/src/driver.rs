@@ -527,14 +527,14 @@ impl Driver {
             return Err(EditError::TooLate { frame: edit.frame, now: self.frame });
         }
         // Of what is changed again and again after the same frame, only the last value ever acts.
-        fn key(text: &String) -> Option<&str> {
-            text.split('=').next()
+        fn keys(set: &[String]) -> impl Iterator<Item = Option<&str>> {
+            set.iter().map(|text| text.split('=').next())
         }
         let is_again = |last: &Edit| {
             last.frame == edit.frame
                 && match (&last.change, &edit.change) {
                     (Change::Parameter { name: known, .. }, Change::Parameter { name, .. }) => known == name,
-                    (Change::Set(known), Change::Set(keys)) => known.iter().map(key).eq(keys.iter().map(key)),
+                    (Change::Set(known), Change::Set(set)) => keys(known).eq(keys(set)),
                     _ => false,
                 }
         };

@@ -219,8 +219,11 @@ pub fn to_toml(edits: &[Edit]) -> String {
     out
 }
 
-/// Where things were moved to: times in seconds and displacements, for each thing that was moved at all.
-pub(crate) fn moved(edits: &[Edit], fps: f64) -> Vec<(Thing, Vec<(f64, [f64; 3])>)> {
+/// Times in seconds and displacements of a thing that was moved.
+pub(crate) type Way = Vec<(f64, [f64; 3])>;
+
+/// The ways of all things that were moved.
+pub(crate) fn moved(edits: &[Edit], fps: f64) -> Vec<(Thing, Way)> {
     let mut moves: Vec<(u64, &Move)> = Vec::new();
     for edit in edits {
         if let Change::Move(m) = &edit.change {
@@ -228,7 +231,7 @@ pub(crate) fn moved(edits: &[Edit], fps: f64) -> Vec<(Thing, Vec<(f64, [f64; 3])
         }
     }
     moves.sort_by_key(|(frame, _)| *frame);
-    let mut all: Vec<(Thing, Vec<(f64, [f64; 3])>)> = Vec::new();
+    let mut all: Vec<(Thing, Way)> = Vec::new();
     for (frame, Move { thing, points }) in moves {
         let at = all.iter().position(|(known, _)| known == thing).unwrap_or_else(|| {
             all.push((*thing, Vec::new()));
