@@ -75,7 +75,7 @@ fn a_finished_run_is_drawn_again_from_its_folder_and_from_its_scene() {
     folder.ok(&["render", "smoke.toml", "--set", "camera.yaw=10", "--overwrite"]);
     let changed = folder.squall(&["render", "smoke.toml", "--set", "smoke.rise=0.1", "--out", "elsewhere"]);
     assert_eq!(changed.code, Some(2));
-    assert!(changed.stderr.contains("another scene"), "{}", changed.stderr);
+    assert!(changed.stderr.contains("another simulation"), "{}", changed.stderr);
 }
 
 #[test]
