@@ -96,7 +96,7 @@ mod tests {
         let other = folder.join("take-4294967295.toml");
         std::fs::rename(own(&folder), &other).unwrap();
         std::fs::write(folder.join("notes.txt"), "").unwrap();
-        assert_eq!(left_behind(&folder), [other.clone()]);
+        assert_eq!(left_behind(&folder), std::slice::from_ref(&other));
         let again = open(&other).unwrap();
         assert_eq!((again.name.as_str(), &again.setup.edits[..]), ("plume", &edits[..]));
         std::fs::remove_dir_all(&folder).unwrap();

@@ -275,7 +275,7 @@ impl Solid {
             ambient: std::array::from_fn(|a| 0.5 * (style.ambient.sky[a] + style.ambient.ground[a])),
             background: style.background.as_ref().map_or([[0.35, 0.4, 0.45], [0.2, 0.22, 0.25]], |b| [b.top, b.bottom]),
             ground: style.ground.as_ref().map(|g| (g.height as f32, g.finish.color)),
-            exposure: setup.picture.exposure.at(time).max(1e-3) as f32,
+            exposure: setup.picture.exposure.as_ref().map_or(1.0, |e| e.at(time)).max(1e-3) as f32,
         }
     }
 }

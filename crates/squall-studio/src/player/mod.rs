@@ -393,7 +393,7 @@ impl Player {
         painter.look_with(self.look);
         let (time, frame) = (self.driver.time(), self.driver.frame());
         let picture = painter.draw(self.driver.simulation(), time, frame).map_err(|e| e.to_string())?;
-        let image = picture.to_image(&tone(&setup.picture, time));
+        let image = picture.to_image(&tone(&setup, time));
         let [width, height] = [image.width as u32, image.height as u32];
         squall_io::image::write_png(path, width, height, &image.to_rgb()).map_err(|e| e.to_string())?;
         self.message = Some(format!("Written: {}", path.display()));
