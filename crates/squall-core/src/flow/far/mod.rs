@@ -511,11 +511,10 @@ fn points_on<const D: usize>((a, upper, coords): (usize, bool, [i32; D])) -> Poi
     Points::new(coords, cells).shifted(each(|b| if b == a { out } else { 0.0 }))
 }
 
-/// Cells of a row that lie [`BAND`] cells or more from every solid, as bits.
+/// Cells of a row that no solid touches, as bits.
 fn away_from<const D: usize>(solids: Option<&Solids<D>>, h: f64, row: Row<'_, D>) -> u64 {
     let Some(distances) = solids.and_then(|s| s.distances_near(row)) else { return u64::MAX };
-    // Distances are cut off there.
-    let far = (0.99 * BAND * h) as Real;
+    let far = (1.5 * h) as Real;
     distances.iter().enumerate().fold(0, |bits, (x, d)| bits | u64::from(*d > far) << x)
 }
 
