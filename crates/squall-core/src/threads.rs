@@ -100,6 +100,15 @@ mod serial {
             self
         }
 
+        fn map_init<S, R>(
+            self,
+            init: impl FnOnce() -> S,
+            f: impl Fn(&mut S, Self::Item) -> R,
+        ) -> impl Iterator<Item = R> {
+            let mut state = init();
+            self.map(move |item| f(&mut state, item))
+        }
+
         fn for_each_init<W>(self, workspace: impl Fn() -> W, f: impl Fn(&mut W, Self::Item)) {
             let mut w = workspace();
             self.for_each(|item| f(&mut w, item));

@@ -345,8 +345,8 @@ fn flames_grow_as_the_power_of_their_source_that_plumes_ask_for() {
         println!("{supplies:?}: {heights:?}");
         (heights[2] / heights[0]).ln() / (supplies[2] / supplies[0]).ln()
     };
-    // The strongest flames end below the top of the box.
-    let round = slope(&|q| height(chimney([32, 64, 32], 0.03), q, 0.8, 1.6), [1.5, 4.0, 10.0]);
+    // Weaker flames stay at their burner, stronger ones reach the top of the box.
+    let round = slope(&|q| height(chimney([32, 64, 32], 0.03), q, 0.8, 1.6), [4.0, 7.0, 12.0]);
     let line = slope(&|q| height(chimney([80, 160], 0.02), q, 1.0, 3.0), [4.0, 10.0, 25.0]);
     println!("3D {round}, 2D {line}");
     // 2/5 and 2/3 far above a small source in turbulent air (Heskestad 1984); here a burner of a tenth of the height, and 32 cells.
