@@ -14,8 +14,8 @@
 //! div u += expansion (1 + s) x / dt,  at most 200 / s
 //! ```
 //!
-//! As fuel burns only with air, a stronger source has to draw in more air before its fuel is used up: flames grow with about the
-//! 2/5th power of what is burnt (2D: 2/3). With `air = 0` fuel brings its air along and burns at its rate wherever it is.
+//! As fuel burns only with air, a stronger source has to draw in more air before its fuel is used up, and has longer flames. With
+//! `air = 0` fuel is premixed and burns at its rate wherever it is.
 
 use super::Flow;
 use crate::Real;
