@@ -55,6 +55,11 @@ const CASES: &[Case] = &[
     Case::new("smoke128", SMOKE, &[]).large(),
     Case::new("ball128", BALL, &[]).large(),
     Case::new("free128", FREE, &[]).large(),
+    Case::new(
+        "near128",
+        SMOKE,
+        &["grid.cells=[64, 64, 64]", "grid.size=[0.5, 0.5, 0.5]", "grid.origin=[0.25, 0, 0.25]"],
+    ),
     Case::new("dam64", DAM, &[]),
     Case::new("dam128", DAM, &["grid.cells=[128, 128, 128]"]).large(),
     Case::new("target64", TARGET, &[]),

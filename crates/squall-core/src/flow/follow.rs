@@ -18,6 +18,7 @@ use crate::force::{Moment, Substance};
 use crate::grid::{At, Grid};
 use crate::layout::{Bounds, Layout, REACH, Row, tile_width};
 use crate::ops::each;
+use crate::sample::Isa;
 use crate::sim::StepError;
 use std::ops::Range;
 
@@ -45,9 +46,9 @@ pub(super) struct Air<const D: usize> {
 
 impl<const D: usize> Air<D> {
     /// `None` in a box.
-    fn around(layout: &Layout<D>, grid: &Grid<D>) -> Result<Option<Self>, OutOfMemory> {
+    fn around(layout: &Layout<D>, grid: &Grid<D>, isa: Isa) -> Result<Option<Self>, OutOfMemory> {
         let Some(edge) = Edge::of(layout) else { return Ok(None) };
-        let far = Far::on(layout, grid, &edge)?;
+        let far = Far::on(layout, grid, &edge, isa)?;
         Ok(Some(Air { edge, far }))
     }
 
@@ -59,9 +60,9 @@ impl<const D: usize> Air<D> {
 
 impl<const D: usize> Following<D> {
     /// `None` in a box.
-    pub fn new(layout: &Layout<D>, grid: &Grid<D>) -> Result<Option<Self>, OutOfMemory> {
+    pub fn new(layout: &Layout<D>, grid: &Grid<D>, isa: Isa) -> Result<Option<Self>, OutOfMemory> {
         // The tile to begin with goes at once, if it is not where the fluid is.
-        let air = Air::around(layout, grid)?;
+        let air = Air::around(layout, grid, isa)?;
         Ok(air.map(|air| Following { ages: vec![PATIENCE], air: Some(air) }))
     }
 }
@@ -265,7 +266,9 @@ impl<const D: usize> Flow<D> {
         let with = With { solids: self.obstacles.is_some(), surface: self.has_surface };
         self.solver = Pressure::new(&self.grid, &layout, with, self.options.isa)?;
         if let Some(air) = Air::of(&mut self.following) {
-            let Some(mut new) = Air::around(&layout, &self.grid)? else { unreachable!("around tiles") };
+            let Some(mut new) = Air::around(&layout, &self.grid, self.options.isa)? else {
+                unreachable!("around tiles")
+            };
             std::mem::swap(air, &mut new);
             air.far.take_over(new.far, &layout)?;
         }

@@ -224,7 +224,7 @@ impl<const D: usize> Flow<D> {
             walls_let_go: true,
             diffusion: Diffusion::with_isa(&layout, grid.spacing, options.isa),
             viscous: SolveReport::NONE,
-            following: Following::new(&layout, &grid)?,
+            following: Following::new(&layout, &grid, options.isa)?,
             swelling: None,
             swelled: 0.0,
             obstacles: None,

@@ -27,9 +27,10 @@ use super::{Flow, vector};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Ends, Grid, Side};
-use crate::layout::{Layout, MAX_TILE, Row, tile_width};
+use crate::layout::{Layout, MAX_TILE, Row, TILE_RUN, tile_width};
 use crate::ops::each;
 use crate::poisson::AroundTiles;
+use crate::sample::Isa;
 use crate::solid::{BAND, Solids};
 use smallvec::SmallVec;
 use tree::{Mirror, Points, Tree};
@@ -60,7 +61,7 @@ pub(super) struct Far<const D: usize> {
 }
 
 impl<const D: usize> Far<D> {
-    pub fn on(layout: &Layout<D>, grid: &Grid<D>, edge: &Edge<D>) -> Result<Self, OutOfMemory> {
+    pub fn on(layout: &Layout<D>, grid: &Grid<D>, edge: &Edge<D>, isa: Isa) -> Result<Self, OutOfMemory> {
         // In a mirror `k` looks the same.
         let ends = grid.flat_ends(0.0);
         let near = |r: usize| {
@@ -75,7 +76,7 @@ impl<const D: usize> Far<D> {
             ring: Ring::of(layout, edge, 2),
             head: Field::on(layout, At::Center, ends)?,
             kept: vector(|c| Field::on(layout, At::Face(c), ends))?,
-            tree: Tree::on(layout),
+            tree: Tree::on(layout, isa),
             edge: Vec::new(),
             sides: Vec::new(),
             beside_edge: (0..layout.rows()).map(near).collect(),
@@ -150,7 +151,12 @@ impl<const D: usize> Flow<D> {
                 }
                 let mut pad = Pad::default();
                 let (kept, high, low) = (kept.row(row), head.row(row), head.down(row, c, &mut pad));
-                each_bit(bits, |x| u[x] = kept[x] - scale * (high[x] - low[x]));
+                let restored = |x: usize| kept[x] - scale * (high[x] - low[x]);
+                if bits.count_ones() as usize == u.len() {
+                    (0..u.len()).for_each(|x| u[x] = restored(x));
+                } else {
+                    each_bit(bits, |x| u[x] = restored(x));
+                }
             });
         }
         if advected {
@@ -167,20 +173,30 @@ impl<const D: usize> Flow<D> {
         let Some(air) = Air::of(following) else { return };
         let (ring, curl) = (&air.far.ring, &mut air.far.kept);
         let solids = obstacles.as_ref().map(|o| &o.solids);
-        let h = grid.spacing[0];
+        let (h, inv_h) = (grid.spacing[0], (1.0 / grid.spacing[0]) as Real);
+        let n = tile_width::<D>();
         // One field in 2D, for the axis across the plane.
         let axis = |k: usize| if D == 3 { k } else { 2 };
         let count = if D == 3 { D } else { 1 };
         for (k, curl) in curl.iter_mut().enumerate().take(count) {
-            let velocity = &*velocity;
-            curl.par_rows(|row, out| {
-                // Along a solid there is vorticity that belongs there.
-                let bits = ring.nodes[k][layout.row_number(row)] & away_from(solids, h, row);
-                if bits == 0 {
+            let (velocity, axis) = (&*velocity, axis(k));
+            curl.par_runs(|row, out| {
+                let first = layout.row_number(row);
+                if ring.nodes[k][first..first + out.len() / n].iter().all(|bits| *bits == 0) {
                     return out.fill(0.0);
                 }
-                vorticity(grid, velocity, None, axis(k), row, out);
-                out.iter_mut().enumerate().filter(|&(x, _)| bits >> x & 1 == 0).for_each(|(_, out)| *out = 0.0);
+                let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
+                let mut below = [0.0; TILE_RUN];
+                velocity[c].beside(row, b, -1, 0, &mut below[..out.len()]);
+                let high = velocity[c].run(row);
+                (0..out.len()).for_each(|x| out[x] = inv_h * (high[x] - below[x]));
+                velocity[b].beside(row, c, -1, 0, &mut below[..out.len()]);
+                let high = velocity[b].run(row);
+                (0..out.len()).for_each(|x| out[x] -= inv_h * (high[x] - below[x]));
+                for (r, out) in (first..).zip(out.chunks_exact_mut(n)) {
+                    // Along a solid there is vorticity that belongs there.
+                    keep_bits(ring.nodes[k][r] & away_from(solids, h, layout.row(r)), out);
+                }
             });
             curl.relabel(At::Center, [Ends::Unbounded(0.0); D]);
             curl.fill_halo();
@@ -190,14 +206,16 @@ impl<const D: usize> Flow<D> {
         let rate = (h / (4 * D) as f64) as Real;
         for (c, u) in velocity.iter_mut().enumerate() {
             let (a, b) = ((c + 1) % 3, (c + 2) % 3);
-            u.par_rows(|row, u| {
-                if !ring.touched[layout.row_number(row)] {
+            u.par_runs(|row, u| {
+                let first = layout.row_number(row);
+                if !ring.touched[first..first + u.len() / n].contains(&true) {
                     return;
                 }
                 for (of, along, sign) in [(b, a, rate), (a, b, -rate)] {
                     let Some(k) = (0..count).find(|&k| axis(k) == of && along < D) else { continue };
-                    let mut pad = Pad::default();
-                    let (here, next) = (curl[k].row(row), curl[k].up(row, along, &mut pad));
+                    let mut next = [0.0; TILE_RUN];
+                    curl[k].beside(row, along, 1, 0, &mut next[..u.len()]);
+                    let here = curl[k].run(row);
                     (0..u.len()).for_each(|x| u[x] -= sign * (next[x] - here[x]));
                 }
             });
@@ -546,7 +564,7 @@ struct Ring<const D: usize> {
     cells: Vec<u64>,
     /// Faces of these cells, but for those with nothing below.
     faces: [Vec<u64>; D],
-    /// Lower edges along each axis that touch these cells; in 2D corners, which are the first of them.
+    /// Lower edges along each axis that touch these cells, with cells all around; in 2D corners, which are the first of them.
     nodes: [Vec<u64>; D],
     /// Rows with faces beside such edges.
     touched: Vec<bool>,
@@ -598,7 +616,7 @@ impl<const D: usize> Ring<D> {
                 }
                 _ => cells(row) | cells(row.down(b)) | cells(row.down(c)) | cells(row.down(b).down(c)),
             };
-            rows().map(bits).collect()
+            rows().map(|row| bits(row) & edges_inside(axis, row)).collect()
         });
         let touched = |row: Row<'_, D>| {
             let has = |row: Row<'_, D>| row.tile().is_some() && nodes.iter().any(|n| n[layout.row_number(row)] != 0);
@@ -715,17 +733,7 @@ fn vorticity<const D: usize>(
     out: &mut [Real],
 ) {
     let (b, c) = ((a + 1) % 3, (a + 2) % 3);
-    let n = out.len() as isize;
     out.fill(0.0);
-    let exists = |by: [isize; 2], x: isize| {
-        let mut to = [0; D];
-        (to[b], to[c]) = (by[0], by[1]);
-        to[0] = if to[0] == 0 { 0 } else { x };
-        row.moved(to).exists()
-    };
-    let whole = |x: isize| [[0, -1], [-1, 0], [-1, -1]].into_iter().all(|by| exists(by, x));
-    // Along x the tile before counts for the first cell alone.
-    let (first, others) = (whole(-n), whole(0));
     let inv_h = (1.0 / grid.spacing[0]) as Real;
     for (own, across, sign) in [(c, b, inv_h), (b, c, -inv_h)] {
         let mut pads = [Pad::default(); 3];
@@ -745,11 +753,28 @@ fn vorticity<const D: usize>(
             }
         }
     }
-    if !first {
-        out[0] = 0.0;
-    }
-    if !others {
-        out[1..].fill(0.0);
+    keep_bits(edges_inside(a, row), out);
+}
+
+/// The lower edges of the cells of a row along an axis (in 2D their lower corners) around which all cells exist, as bits.
+fn edges_inside<const D: usize>(axis: usize, row: Row<'_, D>) -> u64 {
+    let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
+    let exists = |by: [isize; 2], x: isize| {
+        let mut to = [0; D];
+        (to[b], to[c]) = (by[0], by[1]);
+        to[0] = if to[0] == 0 { 0 } else { x };
+        row.moved(to).exists()
+    };
+    let whole = |x: isize| [[0, -1], [-1, 0], [-1, -1]].into_iter().all(|by| exists(by, x));
+    // Along x the tile before counts for the first cell alone.
+    let n = tile_width::<D>();
+    u64::from(whole(-(n as isize))) | if whole(0) { ((1 << n) - 1) & !1 } else { 0 }
+}
+
+/// Sets all values of a row to zero but for those with a bit.
+fn keep_bits(bits: u64, row: &mut [Real]) {
+    if bits != (1 << row.len()) - 1 {
+        row.iter_mut().enumerate().for_each(|(x, v)| *v = if bits >> x & 1 == 1 { *v } else { 0.0 });
     }
 }
 

@@ -16,6 +16,7 @@ use std::f64::consts::PI;
 use crate::Real;
 use crate::layout::{Layout, MAX_TILE, Row, tile_width};
 use crate::ops::each;
+use crate::sample::{Isa, Kernel};
 
 /// Two blocks meet as blocks if what that leaves out, which is of the third order in their widths over their distance, is below
 /// this part of what all charges together do at a distance of [`UNIT`] cells. So large blocks full of charges are split early
@@ -126,24 +127,58 @@ struct Series {
     second: [f64; 6],
 }
 
+/// Blocks that meet points at once: the parts of one block (in 2D only four of them), or some tiles.
+const LANES: usize = 8;
+type Lanes = [f32; LANES];
+
+/// The [`Moments`] of some blocks, side by side.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    sum: Lanes,
+    first: [Lanes; 3],
+    second: [Lanes; 6],
+    size: Lanes,
+}
+
+impl Group {
+    fn get(&self, l: usize) -> Moments {
+        Moments {
+            sum: self.sum[l],
+            first: self.first.map(|v| v[l]),
+            second: self.second.map(|v| v[l]),
+            size: self.size[l],
+        }
+    }
+
+    fn set(&mut self, l: usize, m: &Moments) {
+        (self.sum[l], self.size[l]) = (m.sum, m.size);
+        (0..3).for_each(|a| self.first[a][l] = m.first[a]);
+        (0..6).for_each(|k| self.second[k][l] = m.second[k]);
+    }
+}
+
 /// The charges of all tiles.
 pub struct Tree<const D: usize> {
     coords: Vec<[i32; D]>,
-    /// For each tile the moments of its blocks, the smallest ones first, x fastest.
-    blocks: Vec<Moments>,
+    /// For each tile the groups of blocks that are the parts of one, the smallest ones first, x fastest.
+    blocks: Vec<Group>,
+    /// Whole tiles.
+    tiles: Vec<Group>,
+    total: f64,
+    isa: Isa,
 }
 
-/// Sizes of blocks of charges in a tile.
+/// Sizes of blocks of charges in a tile, the tile itself not counted.
 const fn levels<const D: usize>() -> usize {
-    tile_width::<D>().ilog2() as usize
+    tile_width::<D>().ilog2() as usize - 1
 }
 
-/// Blocks of charges along each side of a tile.
+/// Groups of blocks of charges along each side of a tile.
 const fn per_side<const D: usize>(level: usize) -> usize {
-    tile_width::<D>() >> (level + 1)
+    tile_width::<D>() >> (level + 2)
 }
 
-/// Where the blocks of a size begin among those of a tile; of the size after the last one: how many there are.
+/// Where the groups of a size begin among those of a tile; of the size after the last one: how many there are.
 const fn first_of<const D: usize>(level: usize) -> usize {
     let (mut sum, mut l) = (0, 0);
     while l < level {
@@ -153,9 +188,9 @@ const fn first_of<const D: usize>(level: usize) -> usize {
     sum
 }
 
-/// The same for blocks of points.
+/// The same for blocks of points: they are as wide as groups of charges.
 const fn first_points<const D: usize>(level: usize) -> usize {
-    first_of::<D>(level + 1) - first_of::<D>(1)
+    first_of::<D>(level)
 }
 
 #[inline(always)]
@@ -171,115 +206,131 @@ fn child<const D: usize>(block: [usize; D], n: usize) -> [usize; D] {
 
 impl<const D: usize> Tree<D> {
     /// Room for the charges of these tiles.
-    pub fn on(layout: &Layout<D>) -> Self {
+    pub fn on(layout: &Layout<D>, isa: Isa) -> Self {
         let coords = layout.as_tiles().expect("charges are on tiles").coords().to_vec();
-        Tree { blocks: vec![Moments::default(); coords.len() * first_of::<D>(levels::<D>())], coords }
+        let blocks = vec![Group::default(); coords.len() * first_of::<D>(levels::<D>())];
+        let tiles = vec![Group::default(); coords.len().div_ceil(LANES)];
+        Tree { blocks, tiles, coords, total: 0.0, isa }
     }
 
     /// Takes the charges that `f` writes for each row of the layout that it was made for.
     pub fn set(&mut self, layout: &Layout<D>, f: impl Fn(Row<'_, D>, &mut [Real]) + Sync) {
         let rows = layout.rows_per_part();
-        let tiles = self.blocks.par_chunks_mut(first_of::<D>(levels::<D>())).enumerate();
-        tiles.for_each(|(t, blocks)| {
-            blocks.fill(Moments::default());
-            let n = tile_width::<D>();
-            let mut any = false;
-            for row in (t * rows..(t + 1) * rows).map(|r| layout.row(r)) {
-                let mut charges = [0.0; MAX_TILE];
-                f(row, &mut charges[..n]);
-                if charges[..n].iter().any(|&q| q != 0.0) {
-                    add_row(row, &charges[..n], blocks);
-                    any = true;
+        let groups = const { first_of::<D>(levels::<D>()) };
+        let tiles = self.blocks.par_chunks_mut(LANES * groups).zip(self.tiles.par_iter_mut()).enumerate();
+        tiles.for_each(|(some, (blocks, tiles))| {
+            *tiles = Group::default();
+            for (l, blocks) in blocks.chunks_exact_mut(groups).enumerate() {
+                let t = some * LANES + l;
+                blocks.fill(Group::default());
+                let n = tile_width::<D>();
+                let mut any = false;
+                for row in (t * rows..(t + 1) * rows).map(|r| layout.row(r)) {
+                    let mut charges = [0.0; MAX_TILE];
+                    f(row, &mut charges[..n]);
+                    if charges[..n].iter().any(|&q| q != 0.0) {
+                        add_row(row, &charges[..n], blocks);
+                        any = true;
+                    }
+                }
+                if any {
+                    (1..levels::<D>()).for_each(|level| merge_level::<D>(level, blocks));
+                    tiles.set(l, &merge::<D>(&blocks[groups - 1], levels::<D>()));
                 }
             }
-            if any {
-                (1..levels::<D>()).for_each(|level| merge::<D>(level, blocks));
-            }
         });
+        self.total = self.tiles.iter().flat_map(|some| some.size).map(f64::from).sum();
     }
 
     /// Whether there are no charges at all.
     pub fn is_empty(&self) -> bool {
-        let all = first_of::<D>(levels::<D>());
-        self.blocks.chunks_exact(all).all(|tile| tile[all - 1].size == 0.0)
+        self.tiles.iter().all(|some| some.size == [0.0; LANES])
     }
 
     /// Sets the values at points to the sum over all charges and their images.
     pub fn sum(&self, mirrors: &[Mirror], points: &mut [Points<D>]) {
         let images = images::<D>(mirrors);
-        let all = first_of::<D>(levels::<D>());
         // Images are charges, too.
-        let total: f64 = self.blocks.chunks_exact(all).map(|tile| tile[all - 1].size as f64).sum();
-        let faint = LEFT_OUT * total * images.len() as f64;
+        let faint = (LEFT_OUT * self.total * images.len() as f64) as f32;
         points.par_iter_mut().for_each(|points| {
-            let mut meeting =
-                Meeting { faint, tree: self, image: images[0], series: [Series::default(); ALL_POINT_BLOCKS] };
+            let series = [Series::default(); ALL_POINT_BLOCKS];
             points.values.fill(0.0);
+            let mut meeting = Meeting { faint, tree: self, image: images[0], series, points };
             for &image in &images {
                 meeting.image = image;
-                for tile in 0..self.coords.len() {
-                    let top = (levels::<D>() - 1, [0; D]);
-                    meeting.meet(points, (top.0 - 1, top.1), tile, top);
-                }
+                self.isa.run(MeetAll(&mut meeting));
             }
-            meeting.evaluate(points);
+            meeting.evaluate();
         });
     }
 }
 
 /// Adds a row of charges to the smallest blocks of its tile.
-fn add_row<const D: usize>(row: Row<'_, D>, charges: &[Real], blocks: &mut [Moments]) {
+fn add_row<const D: usize>(row: Row<'_, D>, charges: &[Real], blocks: &mut [Group]) {
     let n = tile_width::<D>();
-    let mut block: [usize; D] = each(|a| (row.index[a] & (n as isize - 1)) as usize);
+    let (mut group, mut part) = ([0; D], 0);
     let mut off = [0.0f32; 3];
     for a in 1..D {
-        off[a] = (block[a] & 1) as f32 - 0.5;
-        block[a] /= 2;
+        let at = (row.index[a] & (n as isize - 1)) as usize;
+        off[a] = (at & 1) as f32 - 0.5;
+        part |= (at >> 1 & 1) << a;
+        group[a] = at >> 2;
     }
-    let start = place(block, n / 2);
-    for (m, pair_of) in blocks[start..start + n / 2].iter_mut().zip(charges.chunks_exact(2)) {
-        let (sum, along) = (pair_of[0] + pair_of[1], 0.5 * (pair_of[1] - pair_of[0]));
-        m.size += pair_of[0].abs() + pair_of[1].abs();
-        m.sum += sum;
-        m.first[0] += along;
-        m.second[0] += 0.25 * sum;
-        for a in 1..D {
-            m.first[a] += sum * off[a];
-            m.second[a] += 0.25 * sum;
-            m.second[pair(0, a)] += along * off[a];
-        }
-        if D == 3 {
-            m.second[pair(1, 2)] += sum * off[1] * off[2];
+    let start = place(group, n / 4);
+    for (m, four) in blocks[start..start + n / 4].iter_mut().zip(charges.chunks_exact(4)) {
+        for (l, pair_of) in [part, part + 1].into_iter().zip(four.chunks_exact(2)) {
+            let (sum, along) = (pair_of[0] + pair_of[1], 0.5 * (pair_of[1] - pair_of[0]));
+            m.size[l] += pair_of[0].abs() + pair_of[1].abs();
+            m.sum[l] += sum;
+            m.first[0][l] += along;
+            m.second[0][l] += 0.25 * sum;
+            for a in 1..D {
+                m.first[a][l] += sum * off[a];
+                m.second[a][l] += 0.25 * sum;
+                m.second[pair(0, a)][l] += along * off[a];
+            }
+            if D == 3 {
+                m.second[pair(1, 2)][l] += sum * off[1] * off[2];
+            }
         }
     }
 }
 
 /// The moments of the blocks of one size from those of the next smaller one.
-fn merge<const D: usize>(level: usize, blocks: &mut [Moments]) {
+fn merge_level<const D: usize>(level: usize, blocks: &mut [Group]) {
     let (fine, coarse) = blocks.split_at_mut(first_of::<D>(level));
     let fine = &fine[first_of::<D>(level - 1)..];
     let (sides, fine_sides) = (per_side::<D>(level), per_side::<D>(level - 1));
+    for (g, out) in coarse[..sides.pow(D as u32)].iter_mut().enumerate() {
+        let group: [usize; D] = each(|a| g / sides.pow(a as u32) % sides);
+        for l in 0..1 << D {
+            out.set(l, &merge::<D>(&fine[place(child(group, l), fine_sides)], level));
+        }
+    }
+}
+
+/// The moments of a block of a size from those of its parts.
+fn merge<const D: usize>(parts: &Group, level: usize) -> Moments {
+    let mut out = Moments::default();
     // From the centre of a block to those of its parts.
     let shift = (1 << level) as f32 * 0.5;
-    for (b, out) in coarse[..sides.pow(D as u32)].iter_mut().enumerate() {
-        let block: [usize; D] = each(|a| b / sides.pow(a as u32) % sides);
-        for n in 0..1 << D {
-            let m = fine[place(child(block, n), fine_sides)];
-            if m.size == 0.0 {
-                continue;
-            }
-            let by: [f32; D] = each(|a| if n >> a & 1 == 1 { shift } else { -shift });
-            out.size += m.size;
-            out.sum += m.sum;
-            for a in 0..D {
-                out.first[a] += m.first[a] + m.sum * by[a];
-                for b in a..D {
-                    let k = pair(a, b);
-                    out.second[k] += m.second[k] + m.first[a] * by[b] + m.first[b] * by[a] + m.sum * by[a] * by[b];
-                }
+    for n in 0..1 << D {
+        if parts.size[n] == 0.0 {
+            continue;
+        }
+        let m = parts.get(n);
+        let by: [f32; D] = each(|a| if n >> a & 1 == 1 { shift } else { -shift });
+        out.size += m.size;
+        out.sum += m.sum;
+        for a in 0..D {
+            out.first[a] += m.first[a] + m.sum * by[a];
+            for b in a..D {
+                let k = pair(a, b);
+                out.second[k] += m.second[k] + m.first[a] * by[b] + m.first[b] * by[a] + m.sum * by[a] * by[b];
             }
         }
     }
+    out
 }
 
 /// Points in one tile, which need not exist.
@@ -308,7 +359,7 @@ impl<const D: usize> Points<D> {
         places.iter().for_each(|p| starts[block(p) + 1] += 1);
         (0..POINT_BLOCKS).for_each(|b| starts[b + 1] += starts[b]);
         for p in &places {
-            for level in 0..levels::<D>() - 1 {
+            for level in 0..levels::<D>() {
                 let width = POINTS << level;
                 any[first_points::<D>(level) + place::<D>(each(|a| p[a] as usize / width), sides >> level)] = true;
             }
@@ -345,61 +396,164 @@ impl<const D: usize> Points<D> {
 /// The charges of a tree as the points of one tile see them.
 struct Meeting<'a, const D: usize> {
     /// What a pair may leave out: [`LEFT_OUT`] of all charges.
-    faint: f64,
+    faint: f32,
     tree: &'a Tree<D>,
     image: Image<D>,
     series: [Series; ALL_POINT_BLOCKS],
+    points: &'a mut Points<D>,
 }
 
-/// A block: its size and its place in the tile.
+/// A block of points: its size and its place in the tile.
 type Block<const D: usize> = (usize, [usize; D]);
 
-impl<const D: usize> Meeting<'_, D> {
-    fn meet(&mut self, points: &mut Points<D>, to: Block<D>, tile: usize, from: Block<D>) {
-        let all = first_of::<D>(levels::<D>());
-        let moments = &self.tree.blocks[tile * all + first_of::<D>(from.0) + place(from.1, per_side::<D>(from.0))];
-        let here = first_points::<D>(to.0) + place(to.1, per_side::<D>(to.0 + 1));
-        if moments.size == 0.0 || !points.any[here] {
-            return;
+/// All points meet all charges.
+struct MeetAll<'m, 'a, const D: usize>(&'m mut Meeting<'a, D>);
+
+impl<const D: usize> Kernel for MeetAll<'_, '_, D> {
+    #[inline(always)]
+    fn run(self) {
+        let mut pairs: SmallVec<[Pair<'_, D>; 32]> = SmallVec::new();
+        for some in 0..self.0.tree.tiles.len() {
+            pairs.push(self.0.tiles(some));
+            // Not by recursion, which is never inlined.
+            while let Some(pair) = pairs.pop() {
+                self.0.meet(&pair, &mut pairs);
+            }
         }
-        let (width, source_width) = (POINTS << to.0, 2usize << from.0);
-        let middle = |coords: i32, block: usize, width: usize| {
-            coords as f64 * tile_width::<D>() as f64 + (block * width) as f64 + 0.5 * (width as f64 - 1.0)
+    }
+}
+
+/// A block of points that meets those blocks of a group that have a bit.
+struct Pair<'a, const D: usize> {
+    to: Block<D>,
+    sources: Sources<'a, D>,
+    wanted: u8,
+}
+
+/// Blocks of charges that meet points at once.
+#[derive(Clone, Copy)]
+struct Sources<'a, const D: usize> {
+    moments: &'a Group,
+    /// Where they are seen, from the first point that may be in the tile.
+    centers: [Lanes; D],
+    width: usize,
+    parts_of: PartsOf<D>,
+}
+
+/// What a group of blocks is.
+#[derive(Clone, Copy)]
+enum PartsOf<const D: usize> {
+    /// Tiles from this one on.
+    Tiles(usize),
+    /// Of a tile the blocks of a size within the block of the next size at a place.
+    Block { tile: usize, level: usize, place: [usize; D] },
+}
+
+impl<'a, const D: usize> Meeting<'a, D> {
+    /// Which one of all blocks of points it is.
+    #[inline(always)]
+    fn number(block: Block<D>) -> usize {
+        first_points::<D>(block.0) + place(block.1, per_side::<D>(block.0))
+    }
+
+    /// All points and some whole tiles.
+    #[inline(always)]
+    fn tiles(&self, some: usize) -> Pair<'a, D> {
+        let width = tile_width::<D>();
+        let first = |a: usize| self.points.coords[a] as f64 * width as f64 + self.points.shift[a];
+        let mut centers = [[0.0; LANES]; D];
+        let first_tile = some * LANES;
+        for (l, coords) in self.tree.coords[first_tile..].iter().take(LANES).enumerate() {
+            let center = coords.map(|c| c as f64 * width as f64 + 0.5 * (width as f64 - 1.0));
+            let center = self.image.of(center);
+            (0..D).for_each(|a| centers[a][l] = (center[a] - first(a)) as f32);
+        }
+        let tree = self.tree;
+        let moments = &tree.tiles[some];
+        let sources = Sources { moments, centers, width, parts_of: PartsOf::Tiles(first_tile) };
+        Pair { to: (levels::<D>() - 1, [0; D]), sources, wanted: !0 }
+    }
+
+    /// The parts of one block of a group.
+    #[inline(always)]
+    fn parts(&self, of: &Sources<'_, D>, l: usize) -> Sources<'a, D> {
+        let (tile, level, place_of) = match of.parts_of {
+            PartsOf::Tiles(first) => (first + l, levels::<D>() - 1, [0; D]),
+            PartsOf::Block { tile, level, place } => (tile, level - 1, child(place, l)),
         };
-        let center: [f64; D] = each(|a| middle(self.tree.coords[tile][a], from.1[a], source_width));
-        let center = self.image.of(center);
-        let away: [f64; D] = each(|a| middle(points.coords[a], to.1[a], width) + points.shift[a] - center[a]);
-        let distance2: f64 = away.iter().map(|r| r * r).sum();
-        let distance = distance2.sqrt();
-        let far = |width: f64, distance: f64| {
-            let falls = if D == 3 { distance / UNIT } else { 1.0 };
-            let left_out = moments.size as f64 * width.powi(3);
-            width <= CLOSEST * distance && left_out <= self.faint * distance.powi(3) * falls
+        let tree = self.tree;
+        let group = first_of::<D>(level) + place(place_of, per_side::<D>(level));
+        let moments = &tree.blocks[tile * const { first_of::<D>(levels::<D>()) } + group];
+        let shift = 0.25 * of.width as f32;
+        let centers = each(|a| {
+            let shift = if self.image.turned[a] { -shift } else { shift };
+            std::array::from_fn(|n| of.centers[a][l] + if n >> a & 1 == 1 { shift } else { -shift })
+        });
+        let parts_of = PartsOf::Block { tile, level, place: place_of };
+        Sources { moments, centers, width: of.width / 2, parts_of }
+    }
+
+    /// Adds what the blocks of a pair do that lie far enough apart; others are split, or meet point by point.
+    #[inline(always)]
+    fn meet(&mut self, &Pair { to, ref sources, wanted }: &Pair<'a, D>, split: &mut SmallVec<[Pair<'a, D>; 32]>) {
+        let here = Self::number(to);
+        let (width, source_width) = ((POINTS << to.0) as f32, sources.width as f32);
+        let middle: [f32; D] = each(|a| to.1[a] as f32 * width + 0.5 * (width - 1.0));
+        let mut away = [[0.0; LANES]; D];
+        let mut distance = [0.0; LANES];
+        for a in 0..D {
+            for l in 0..LANES {
+                away[a][l] = middle[a] - sources.centers[a][l];
+                distance[l] += away[a][l] * away[a][l];
+            }
+        }
+        distance.iter_mut().for_each(|d| *d = d.sqrt());
+        let size = &sources.moments.size;
+        let faint = self.faint;
+        let far = |size: f32, width: f32, distance: f32| {
+            let falls = if D == 3 { distance * const { 1.0 / UNIT as f32 } } else { 1.0 };
+            let ratio = distance / width;
+            (1.0 <= CLOSEST as f32 * ratio) & (size <= faint * (ratio * ratio * ratio) * falls)
         };
-        if far((width + source_width) as f64, distance) {
-            return Source::new::<D>(moments, &self.image).add_to::<D>(away, &mut self.series[here]);
+        let (mut as_blocks, mut others) = (0u8, 0u8);
+        for l in 0..LANES {
+            let there = (size[l] != 0.0) & (wanted >> l & 1 == 1);
+            let is_far = far(size[l], width + source_width, distance[l]);
+            as_blocks |= u8::from(there & is_far) << l;
+            others |= u8::from(there & !is_far) << l;
+        }
+        if as_blocks != 0 {
+            self.series[here].add::<D>(sources.moments, &self.image, &away, as_blocks);
+        }
+        if others == 0 {
+            return;
         }
         if to.0 > 0 && width >= source_width {
-            return (0..1 << D).for_each(|n| self.meet(points, (to.0 - 1, child(to.1, n)), tile, from));
+            let part = |n: usize| Pair { to: (to.0 - 1, child(to.1, n)), sources: *sources, wanted: others };
+            let has_points = |pair: &Pair<'a, D>| self.points.any[Self::number(pair.to)];
+            return split.extend((0..1 << D).map(part).filter(has_points));
         }
-        let clearance = distance - 0.5 * width as f64;
-        if to.0 == 0 && (from.0 == 0 || far(source_width as f64, clearance)) {
-            let block = place(to.1, per_side::<D>(1));
-            let range = points.starts[block] as usize..points.starts[block + 1] as usize;
-            // From the tile's first cell.
-            let first = |a: usize| points.coords[a] as f64 * tile_width::<D>() as f64 + points.shift[a];
-            let center = each(|a| (center[a] - first(a)) as f32);
-            let source = Source::new::<D>(moments, &self.image);
-            source.add_at(center, points.along.each_ref().map(|x| &x[range.clone()]), &mut points.values[range]);
-            return;
+        for l in (0..LANES).filter(|l| others >> l & 1 == 1) {
+            let is_smallest = sources.width == 2;
+            let clearance = distance[l] - 0.5 * width;
+            if to.0 == 0 && (is_smallest || far(size[l], source_width, clearance)) {
+                let block = place(to.1, per_side::<D>(0));
+                let range = self.points.starts[block] as usize..self.points.starts[block + 1] as usize;
+                let center = each(|a| sources.centers[a][l]);
+                let source = Source::new::<D>(&sources.moments.get(l), &self.image);
+                let places = self.points.along.each_ref().map(|x| &x[range.clone()]);
+                source.add_at(center, places, &mut self.points.values[range.clone()]);
+            } else {
+                split.push(Pair { to, sources: self.parts(sources, l), wanted: !0 });
+            }
         }
-        (0..1 << D).for_each(|n| self.meet(points, to, tile, (from.0 - 1, child(from.1, n))));
     }
 
     /// Hands the series on to smaller and smaller blocks, and evaluates them at the points.
-    fn evaluate(&mut self, points: &mut Points<D>) {
-        for level in (0..levels::<D>() - 2).rev() {
-            let sides = per_side::<D>(level + 2);
+    fn evaluate(&mut self) {
+        let points = &mut *self.points;
+        for level in (0..levels::<D>() - 1).rev() {
+            let sides = per_side::<D>(level + 1);
             let shift = 0.25 * (POINTS << (level + 1)) as f64;
             for b in 0..sides.pow(D as u32) {
                 let above = first_points::<D>(level + 1) + b;
@@ -415,7 +569,7 @@ impl<const D: usize> Meeting<'_, D> {
                 }
             }
         }
-        let sides = per_side::<D>(1);
+        let sides = per_side::<D>(0);
         for b in 0..POINT_BLOCKS {
             let range = points.starts[b] as usize..points.starts[b + 1] as usize;
             let middle: [f64; D] = each(|a| (b / sides.pow(a as u32) % sides * POINTS) as f64 + 1.5);
@@ -439,6 +593,58 @@ impl Series {
         sum
     }
 
+    /// Adds the sums over the charges of those blocks of a group that have a bit, which are seen in an image and lie `away` from the centre:
+    /// all terms of the second order in the sizes of the blocks, `M G - D . grad G + 1/2 Q : grad grad G` and its derivatives.
+    #[inline(always)]
+    fn add<const D: usize>(&mut self, m: &Group, image: &Image<D>, away: &[Lanes; D], bits: u8) {
+        let sign = image.sign as f32;
+        let turned: [f32; D] = each(|a| if image.turned[a] { -1.0 } else { 1.0 });
+        // Loops over lanes that do one thing each, so that all lanes are computed at once. Without a bit: no charges, at some distance.
+        let kept: Lanes = std::array::from_fn(|l| (bits >> l & 1) as f32);
+        let mut r2 = kept.map(|kept| 1.0 - kept);
+        for x in away {
+            (0..LANES).for_each(|l| r2[l] += kept[l] * x[l] * x[l]);
+        }
+        let (mut greens, mut g, mut s) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        (0..LANES).for_each(|l| (greens[l], g[l], s[l]) = green::<D>(r2[l]));
+        let sum: Lanes = std::array::from_fn(|l| kept[l] * sign * m.sum[l]);
+        let mut first = [[0.0; LANES]; D];
+        let (mut one, mut trace, mut two) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        for a in 0..D {
+            let (x, seen) = (&away[a], sign * turned[a]);
+            for l in 0..LANES {
+                let d = kept[l] * seen * m.first[a][l];
+                one[l] += d * x[l];
+                first[a][l] = sum[l] * x[l] - d;
+            }
+            for l in 0..LANES {
+                let q = kept[l] * sign * m.second[a][l];
+                trace[l] += q;
+                two[l] += q * x[l] * x[l];
+            }
+            for b in a + 1..D {
+                let (y, seen) = (&away[b], 2.0 * sign * turned[a] * turned[b]);
+                (0..LANES).for_each(|l| two[l] += kept[l] * seen * m.second[pair(a, b)][l] * x[l] * y[l]);
+            }
+        }
+        let total = |v: &Lanes| f64::from(((v[0] + v[4]) + (v[1] + v[5])) + ((v[2] + v[6]) + (v[3] + v[7])));
+        let value: Lanes =
+            std::array::from_fn(|l| sum[l] * greens[l] + g[l] * (0.5 * (trace[l] - s[l] * two[l]) - one[l]));
+        self.value += total(&value);
+        for a in 0..D {
+            let x = &away[a];
+            let slope: Lanes = std::array::from_fn(|l| g[l] * (first[a][l] + s[l] * one[l] * x[l]));
+            self.first[a] += total(&slope);
+            let bend: Lanes = std::array::from_fn(|l| g[l] * sum[l] * (1.0 - s[l] * x[l] * x[l]));
+            self.second[a] += total(&bend);
+            for b in a + 1..D {
+                let y = &away[b];
+                let bend: Lanes = std::array::from_fn(|l| -(g[l] * sum[l]) * (s[l] * x[l] * y[l]));
+                self.second[pair(a, b)] += total(&bend);
+            }
+        }
+    }
+
     /// Adds the same series about a centre that lies `by` away.
     fn add_shifted<const D: usize>(&self, by: [f64; D], out: &mut Series) {
         out.value += self.at(by);
@@ -451,58 +657,31 @@ impl Series {
 
 /// Moments as they are seen in a mirror.
 struct Source {
-    sum: f64,
-    first: [f64; 3],
-    second: [f64; 6],
+    sum: f32,
+    first: [f32; 3],
+    /// Halves.
+    second: [f32; 6],
 }
 
 impl Source {
     #[inline(always)]
     fn new<const D: usize>(m: &Moments, image: &Image<D>) -> Self {
-        let facing = |a: usize| if image.turned[a] { -image.sign } else { image.sign };
-        let mut source = Source { sum: image.sign * m.sum as f64, first: [0.0; 3], second: [0.0; 6] };
+        let sign = image.sign as f32;
+        let turned = |a: usize| if image.turned[a] { -1.0 } else { 1.0 };
+        let mut source = Source { sum: sign * m.sum, first: [0.0; 3], second: [0.0; 6] };
         for a in 0..D {
-            source.first[a] = facing(a) * m.first[a] as f64;
+            source.first[a] = sign * turned(a) * m.first[a];
             for b in a..D {
-                source.second[pair(a, b)] = facing(a) * facing(b) * image.sign * m.second[pair(a, b)] as f64;
+                source.second[pair(a, b)] = 0.5 * sign * turned(a) * turned(b) * m.second[pair(a, b)];
             }
         }
         source
     }
 
-    /// `G`, and the factors of its derivatives: `d_a G = x_a g` and `d_a d_b G = (delta_ab - D x_a x_b / r^2) g`.
-    #[inline(always)]
-    fn green<const D: usize>(x: [f64; D]) -> (f64, f64, f64) {
-        let r2: f64 = x.iter().map(|x| x * x).sum();
-        if D == 3 {
-            let inv = 1.0 / r2.sqrt();
-            let green = -inv / (4.0 * PI);
-            (green, -green / r2, D as f64 / r2)
-        } else {
-            // Half the logarithm of the square.
-            (libm::log(r2) / (4.0 * PI), 1.0 / (2.0 * PI * r2), D as f64 / r2)
-        }
-    }
-
-    /// The sum at a point: `M G - D . grad G + 1/2 Q : grad grad G`.
-    #[inline(always)]
-    fn at<const D: usize>(&self, x: [f64; D]) -> f64 {
-        let (green, g, s) = Self::green(x);
-        let (mut first, mut trace, mut second) = (0.0, 0.0, 0.0);
-        for a in 0..D {
-            first += self.first[a] * x[a];
-            trace += self.second[a];
-            second += self.second[a] * x[a] * x[a];
-            for b in a + 1..D {
-                second += 2.0 * self.second[pair(a, b)] * x[a] * x[b];
-            }
-        }
-        self.sum * green + g * (0.5 * (trace - s * second) - first)
-    }
-
     /// Adds the sum at some points, given by their places along each axis; the charges are about `center`.
+    #[inline(always)]
     fn add_at<const D: usize>(&self, center: [f32; D], places: [&[f32]; D], out: &mut [f32]) {
-        let (sum, first, second) = (self.sum as f32, self.first.map(|v| v as f32), self.second.map(|v| 0.5 * v as f32));
+        let Source { sum, first, second } = *self;
         let trace: f32 = second[..D].iter().sum();
         let places = places.map(|p| &p[..out.len()]);
         for i in 0..out.len() {
@@ -517,30 +696,23 @@ impl Source {
                     two += 2.0 * second[pair(a, b)] * x[a] * x[b];
                 }
             }
-            let inv = 1.0 / r2;
-            let (green, g) = if D == 3 {
-                let green = -(0.25 / std::f32::consts::PI) * inv.sqrt();
-                (green, -green * inv)
-            } else {
-                ((0.25 / std::f32::consts::PI) * libm::logf(r2), (0.5 / std::f32::consts::PI) * inv)
-            };
-            out[i] += sum * green + g * (trace - D as f32 * two * inv - one);
+            let (green, g, s) = green::<D>(r2);
+            out[i] += sum * green + g * (trace - s * two - one);
         }
     }
+}
 
-    /// Adds the sum to the series about a centre that lies `x` away; all terms of the second order in the sizes of the blocks.
-    #[inline(always)]
-    fn add_to<const D: usize>(&self, x: [f64; D], out: &mut Series) {
-        let (_, g, s) = Self::green(x);
-        out.value += self.at(x);
-        let along: f64 = (0..D).map(|a| self.first[a] * x[a]).sum();
-        for a in 0..D {
-            out.first[a] += g * (self.sum * x[a] - self.first[a] + s * along * x[a]);
-            out.second[a] += g * self.sum;
-            for b in a..D {
-                out.second[pair(a, b)] -= g * self.sum * s * x[a] * x[b];
-            }
-        }
+/// `G`, and the factors of its derivatives: `d_a G = x_a g` and `d_a d_b G = (delta_ab - x_a x_b s) g`, at a distance.
+#[inline(always)]
+fn green<const D: usize>(r2: f32) -> (f32, f32, f32) {
+    // One division: they take as long as all the rest.
+    let inv = 1.0 / r2;
+    if D == 3 {
+        let green = inv.sqrt() * const { (-0.25 / PI) as f32 };
+        (green, -green * inv, D as f32 * inv)
+    } else {
+        // Half the logarithm of the square.
+        (libm::logf(r2) * const { (0.25 / PI) as f32 }, inv * const { (0.5 / PI) as f32 }, D as f32 * inv)
     }
 }
 
@@ -557,11 +729,17 @@ mod tests {
         if inside { (phase.sin() + 0.2) as Real } else { 0.0 }
     }
 
+    /// The Green's function.
+    fn exact<const D: usize>(x: [f64; D]) -> f64 {
+        let r2: f64 = x.iter().map(|x| x * x).sum();
+        if D == 3 { -0.25 / (PI * r2.sqrt()) } else { 0.25 / PI * r2.ln() }
+    }
+
     fn compare<const D: usize>(mirrors: &[Mirror]) -> f64 {
         let width = tile_width::<D>() as isize;
         let corners = |n: i32| each(|a| n >> a & 1);
         let layout = Layout::<D>::tiles((0..1 << D).map(corners));
-        let mut tree = Tree::on(&layout);
+        let mut tree = Tree::on(&layout, Isa::best());
         tree.set(&layout, |row, out| {
             let mut i = row.index;
             for q in out {
@@ -591,11 +769,7 @@ mod tests {
                     let q = charge(y) as f64;
                     for image in &images {
                         let y = image.of(y.map(|y| y as f64));
-                        sum += if q == 0.0 {
-                            0.0
-                        } else {
-                            q * image.sign * Source::green::<D>(each(|a| x[a] as f64 - y[a])).0
-                        };
+                        sum += if q == 0.0 { 0.0 } else { q * image.sign * exact::<D>(each(|a| x[a] as f64 - y[a])) };
                     }
                 }
                 worst = worst.max((sum - value as f64).abs());
@@ -614,6 +788,24 @@ mod tests {
     }
 
     #[test]
+    fn sums_have_the_same_bits_on_every_instruction_set() {
+        let sums = |isa: Isa| {
+            let layout = Layout::<3>::tiles((0..8).map(|n| each(|a| n >> a & 1)));
+            let mut tree = Tree::on(&layout, isa);
+            tree.set(&layout, |row, out| {
+                out.iter_mut()
+                    .enumerate()
+                    .for_each(|(x, q)| *q = charge([row.index[0] + x as isize, row.index[1], row.index[2]]));
+            });
+            let mut points = [Points::new([0, 0, 2], (0..16).map(|x| [x, 15 - x, 1]).collect())];
+            tree.sum(&[Mirror { axis: 1, at: -3.5, sign: -1.0 }], &mut points);
+            points[0].values.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
+        };
+        let all: Vec<_> = Isa::all().into_iter().map(sums).collect();
+        assert!(all.iter().all(|bits| *bits == all[0]), "{all:?}");
+    }
+
+    #[test]
     fn a_mirror_adds_the_image_of_every_charge() {
         let floor = Mirror { axis: 1, at: -3.5, sign: 1.0 };
         let wall = Mirror { axis: 0, at: 70.0, sign: -1.0 };
@@ -629,7 +821,7 @@ mod tests {
         let charge = |i: [isize; 2]| if (4..width - 4).contains(&i[0]) { charge([i[0], i[1] + 4]) } else { 0.0 };
         let set = |coords: &[[i32; 2]]| {
             let layout = Layout::<2>::tiles(coords.iter().copied());
-            let mut tree = Tree::on(&layout);
+            let mut tree = Tree::on(&layout, Isa::best());
             tree.set(&layout, |row, out| {
                 for (x, q) in out.iter_mut().enumerate() {
                     let i = [row.index[0] + x as isize, row.index[1]];
