@@ -1,5 +1,6 @@
 //! How the command ends: exit codes and messages.
 
+use crate::output::say;
 use std::io::IsTerminal;
 
 use miette::{MietteHandlerOpts, Report};
@@ -54,7 +55,7 @@ impl Failure {
 
     /// Writes the message to the standard error stream.
     pub fn tell(self) -> std::process::ExitCode {
-        eprintln!("{:?}", self.report);
+        say!("{:?}", self.report);
         self.code.into()
     }
 }
@@ -155,8 +156,8 @@ pub fn prepare() {
         }
         let text = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map_or_else(String::new, |l| format!(" at {}:{}", l.file(), l.line()));
-        eprintln!("This is a bug in Squall {}, not in your scene: {text}{place}", env!("CARGO_PKG_VERSION"));
-        eprintln!("Please report it together with the scene. Finished frames are on disk and whole.");
+        say!("This is a bug in Squall {}, not in your scene: {text}{place}", env!("CARGO_PKG_VERSION"));
+        say!("Please report it together with the scene. Finished frames are on disk and whole.");
         std::process::exit(Code::Bug as i32);
     }));
 }

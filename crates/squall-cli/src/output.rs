@@ -16,6 +16,15 @@ pub fn print(text: impl AsRef<str>) -> Result<(), Failure> {
     }
 }
 
+/// Writes a line to the standard error stream, like `eprintln!`, which ends the process if nobody can hear it.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+pub(crate) use say;
+
 /// Logs go to the standard error stream: warnings, with `-v` what happens, with `-vv` every step.
 pub fn start_logging(voice: Voice) {
     let level = match (voice.quiet, voice.verbose) {

@@ -9,7 +9,7 @@ use squall_core::ledger::{Account, Finding, Ledger};
 
 use crate::Voice;
 use crate::exit::{Code, Failure};
-use crate::output::seconds;
+use crate::output::{say, seconds};
 
 /// Seconds between lines where there is no bar.
 const LINE_SECONDS: f64 = 5.0;
@@ -144,7 +144,7 @@ impl Progress {
         match &mut self.form {
             Form::Bar(bar) => bar.set_message(status),
             Form::Lines { next } if Instant::now() >= *next => {
-                eprintln!("{status}");
+                say!("{status}");
                 *next = Instant::now() + Duration::from_secs_f64(LINE_SECONDS);
             }
             _ => {}
@@ -161,7 +161,7 @@ impl Progress {
                 bar.set_message(status);
             }
             Form::Lines { next } if Instant::now() >= *next => {
-                eprintln!("{status}");
+                say!("{status}");
                 *next = Instant::now() + Duration::from_secs_f64(LINE_SECONDS);
             }
             _ => {}
@@ -192,7 +192,7 @@ impl Observer for Progress {
                     bar.set_position((PARTS * self.first) as u64);
                 }
                 if let (Some(frame), Form::Bar(_) | Form::Lines { .. }) = (resumed_from, &self.form) {
-                    eprintln!("Resuming after frame {frame}.");
+                    say!("Resuming after frame {frame}.");
                 }
             }
             Event::Preparing(preparation) => self.prepare(preparation),

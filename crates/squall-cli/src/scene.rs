@@ -1,5 +1,6 @@
 //! Finds and reads the scene that a command was given.
 
+use crate::output::say;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -163,7 +164,7 @@ impl Found {
         }
         if !voice.quiet {
             for warning in warnings {
-                eprintln!("{:?}", miette::Report::new(crate::drawn::Message::from(&warning)));
+                say!("{:?}", miette::Report::new(crate::drawn::Message::from(&warning)));
             }
         }
         Ok(Loaded { name: self.name, setup, assets: self.assets, origin: self.origin })

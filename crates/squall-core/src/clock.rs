@@ -1,8 +1,8 @@
 //! Time in `f64`, steps that land on frames, and the one place that reads the machine's clock.
 
-use std::time::Instant;
+use web_time::Instant;
 
-/// Measures wall-clock time. (The machine's clock does not exist everywhere, so nothing else asks for it.)
+/// Measures wall-clock time. (In a browser the clock of the standard library panics, so nothing else there asks for the time.)
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 

@@ -295,6 +295,11 @@ impl<const D: usize, T: Copy + Default + Send + Sync> Field<D, T> {
         std::mem::swap(&mut self.x_filled, &mut other.x_filled);
     }
 
+    /// Says that values have been written that ghosts may depend on.
+    pub(crate) fn forget_ghosts(&mut self) {
+        (self.ghosts_filled, self.x_filled) = (false, None);
+    }
+
     /// Moves the field to another set of tiles. Tiles in both keep their values, new ones begin with `fresh`.
     pub fn move_to(&mut self, layout: &Layout<D>, fresh: T) -> Result<(), OutOfMemory> {
         let (Some(old), Some(new)) = (self.layout.as_tiles(), layout.as_tiles()) else {

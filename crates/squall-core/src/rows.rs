@@ -56,6 +56,12 @@ impl Span {
         if self.is_empty() { 0..0 } else { self.begin as usize & !7..((self.end as usize + 7) & !7).min(n) }
     }
 
+    /// The whole groups of eight in it.
+    pub fn whole_eights(self) -> Span {
+        let (begin, end) = (self.begin.next_multiple_of(8), self.end & !7);
+        if begin < end { Span { begin, end } } else { Span::default() }
+    }
+
     /// Its cells, from an even one on.
     #[inline(always)]
     pub fn pairs(self) -> (usize, usize) {

@@ -55,6 +55,10 @@ pub(crate) fn within<T: Send + 'static>(
     if LEFT_ALONE.load(Ordering::Relaxed) >= MOST_LEFT_ALONE {
         return Err(GivenUp::TooSlow);
     }
+    if cfg!(target_arch = "wasm32") {
+        // Where there are no threads one has to wait for it.
+        return catch(work).ok_or(GivenUp::Panicked);
+    }
     let state = Arc::new(AtomicU8::new(RUNNING));
     let (sender, receiver) = channel();
     let theirs = state.clone();

@@ -40,6 +40,12 @@ pub struct Manifest {
     pub frames_done: u64,
     /// The series of numbered files: `smoke` stands for `smoke_0000.png`, `smoke_0001.png`, ...
     pub series: Vec<String>,
+    /// The other files.
+    #[serde(default)]
+    pub single: Vec<String>,
+    /// Numbered files of frames before this number are the run's own, finished or not.
+    #[serde(default)]
+    pub frames_begun: u64,
 }
 
 /// Why a folder cannot be used.
@@ -97,6 +103,17 @@ pub struct Owner<'a> {
     pub fps: f64,
 }
 
+/// What a run writes besides its manifest, its checkpoints and the table of its files.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a> {
+    /// The series of its numbered files.
+    pub series: &'a [String],
+    /// Its other files.
+    pub single: &'a [String],
+    /// One more than the number of its last frame.
+    pub end: u64,
+}
+
 /// An output folder that may be written to.
 #[derive(Debug)]
 pub struct OutputFolder {
@@ -110,13 +127,12 @@ pub struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// Makes the folder ready: created if needed, left-over temporaries swept, the manifest written. `series` names
-    /// the numbered files that the run will write, `single` its other files. Starting again removes the files of the run
-    /// before, and nothing else.
+    /// Makes the folder ready for `files`: created if needed, left-over temporaries swept, the manifest written. Starting again removes the
+    /// files of the run before, and nothing else.
     pub fn open(
         folder: impl AsRef<Path>,
         owner: Owner<'_>,
-        [series, single]: [&[String]; 2],
+        files: Files<'_>,
         start: Start,
     ) -> Result<Self, FolderError> {
         let folder = folder.as_ref();
@@ -130,17 +146,22 @@ impl OutputFolder {
             assets: owner.assets.map(str::to_owned),
             fps: owner.fps,
             frames_done: 0,
-            series: series.to_vec(),
+            series: Vec::new(),
+            single: Vec::new(),
+            frames_begun: 0,
         };
         let (mut replaced, mut begun_by) = (false, None);
-        let before = match read_manifest(folder) {
-            // A damaged manifest is still one: the folder is Squall's, and overwriting was asked for.
-            Err(IoError::Content { .. }) if start == Start::Overwrite => Some(manifest.clone()),
-            before => before?,
+        let before = read_manifest(folder)?;
+        let unknown = unknown_file(folder, before.as_ref(), files)?;
+        let refuse_unknown = || match unknown {
+            Some(file) => Err(FolderError::UnknownFiles { folder: folder.to_owned(), file }),
+            None => Ok(()),
         };
         match before {
             Some(before) if before.scene_hash == manifest.scene_hash && start == Start::Resume => {
+                refuse_unknown()?;
                 manifest.frames_done = before.frames_done;
+                manifest.claim(Files { series: &before.series, single: &before.single, end: before.frames_begun });
                 if before.squall != manifest.squall {
                     begun_by = Some(before.squall.clone());
                     manifest.squall = before.squall;
@@ -153,22 +174,17 @@ impl OutputFolder {
                     || (before.origin.is_some()
                         && (&before.origin, &before.scene) == (&manifest.origin, &manifest.scene)) =>
             {
+                refuse_unknown()?;
                 replaced = before.scene_hash != manifest.scene_hash;
-                remove_output(folder, &[before.series, manifest.series.clone()].concat(), single)?;
+                remove_output(folder, &before)?;
             }
             Some(before) => {
                 let same_name = before.scene == manifest.scene;
                 return Err(FolderError::OtherScene { folder: folder.to_owned(), scene: before.scene, same_name });
             }
-            None => {
-                let records = [CHECKPOINT, PREVIOUS_CHECKPOINT, RECORDS];
-                let mut single = single.iter().map(String::as_str).chain(records);
-                let single = single.find(|name| folder.join(name).symlink_metadata().is_ok()).map(str::to_owned);
-                if let Some(file) = numbered_files(folder, &manifest.series)?.pop().or(single) {
-                    return Err(FolderError::UnknownFiles { folder: folder.to_owned(), file });
-                }
-            }
+            None => refuse_unknown()?,
         }
+        manifest.claim(files);
         let records = Records::read(folder);
         let unsynced = Vec::new();
         let opened = Self { records, folder: folder.to_owned(), manifest, replaced, begun_by, unsynced };
@@ -182,25 +198,27 @@ impl OutputFolder {
     pub fn become_edited(
         self,
         owner: Owner<'_>,
-        series: &[String],
-        [gone, keep]: [&[String]; 2],
+        all: Files<'_>,
+        keep: &[String],
         frames: std::ops::RangeInclusive<u64>,
         files: impl Fn(u64) -> Vec<String>,
     ) -> Result<(), FolderError> {
         let Self { folder, manifest, mut records, .. } = self;
         remove_checkpoints(&folder)?;
         let kept: std::collections::HashSet<String> = frames.clone().flat_map(&files).collect();
-        let old = numbered_files(&folder, &manifest.series)?.into_iter().filter(|name| !kept.contains(name));
-        old.chain(gone.iter().filter(|name| !keep.contains(name)).cloned())
+        let old = own_frames(&folder, &manifest)?.into_iter().filter(|name| !kept.contains(name));
+        old.chain(manifest.single.iter().filter(|name| !keep.contains(name)).cloned())
             .try_for_each(|name| remove(&folder, &name))?;
         records.keep(None, false)?;
-        let manifest = Manifest {
+        let mut manifest = Manifest {
             scene_hash: owner.hash.to_string(),
             assets: owner.assets.map(str::to_owned),
             frames_done: 0,
-            series: series.to_vec(),
+            series: Vec::new(),
+            single: Vec::new(),
             ..manifest
         };
+        manifest.claim(all);
         let (replaced, begun_by, unsynced) = (true, None, Vec::new());
         let mut edited = Self { folder, manifest, records, replaced, begun_by, unsynced };
         for frame in frames {
@@ -208,6 +226,15 @@ impl OutputFolder {
         }
         edited.write_manifest()?;
         Ok(edited.sync(keep)?)
+    }
+
+    /// Makes more files the run's own; refused if some are there and are not.
+    pub fn claim(&mut self, files: Files<'_>) -> Result<(), FolderError> {
+        if let Some(file) = unknown_file(&self.folder, Some(&self.manifest), files)? {
+            return Err(FolderError::UnknownFiles { folder: self.folder.clone(), file });
+        }
+        self.manifest.claim(files);
+        Ok(self.write_manifest()?)
     }
 
     /// Whether the output of another scene, or of this one before it was edited, was removed.
@@ -243,13 +270,8 @@ impl OutputFolder {
     /// The frames of a series that exist, in order.
     pub fn existing_frames(&self, series: &str, extension: &str) -> Result<Vec<u64>, IoError> {
         let files = numbered_files(&self.folder, &[series.to_owned()])?;
-        let mut frames: Vec<u64> = files
-            .iter()
-            .filter_map(|name| name.strip_suffix(extension)?.strip_suffix('.'))
-            .filter_map(|name| name.rsplit_once('_')?.1.parse().ok())
-            .collect();
-        frames.sort_unstable();
-        Ok(frames)
+        let of_kind = |name: &str| name.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.'));
+        Ok(files.into_iter().filter(|(_, name)| of_kind(name)).map(|(frame, _)| frame).collect())
     }
 
     /// Notes that `files` of a frame are written, and so are those of all frames before it.
@@ -317,12 +339,41 @@ pub fn read_manifest(folder: impl AsRef<Path>) -> Result<Option<Manifest>, IoErr
     Ok(Some(manifest))
 }
 
+impl Manifest {
+    /// Notes that files are the run's own.
+    fn claim(&mut self, files: Files<'_>) {
+        for (mine, more) in [(&mut self.series, files.series), (&mut self.single, files.single)] {
+            let new: Vec<String> = more.iter().filter(|name| !mine.contains(name)).cloned().collect();
+            mine.extend(new);
+        }
+        self.frames_begun = self.frames_begun.max(files.end);
+    }
+}
+
+/// One of `files` that is there and does not belong to the run that the folder is of.
+fn unknown_file(folder: &Path, run: Option<&Manifest>, files: Files<'_>) -> Result<Option<String>, IoError> {
+    let own_series = |name: &str| run.is_some_and(|run| run.series.iter().any(|s| is_numbered(name, s).is_some()));
+    let begun = run.map_or(0, |run| run.frames_begun);
+    let mut frames = numbered_files(folder, files.series)?.into_iter();
+    let frame = frames.find(|(frame, name)| *frame < files.end && !(*frame < begun && own_series(name)));
+    let records = [CHECKPOINT, PREVIOUS_CHECKPOINT, RECORDS].into_iter().filter(|_| run.is_none());
+    let own = |name: &str| run.is_some_and(|run| run.single.iter().any(|own| own == name));
+    let mut single = files.single.iter().map(String::as_str).filter(|name| !own(name)).chain(records);
+    let single = || single.find(|name| folder.join(name).symlink_metadata().is_ok()).map(str::to_owned);
+    Ok(frame.map(|(_, name)| name).or_else(single))
+}
+
+/// The numbered files of a run.
+fn own_frames(folder: &Path, run: &Manifest) -> Result<Vec<String>, IoError> {
+    let all = numbered_files(folder, &run.series)?;
+    Ok(all.into_iter().filter(|(frame, _)| *frame < run.frames_begun).map(|(_, name)| name).collect())
+}
+
 /// Removes the files of a run. Checkpoints go first, and durably: whatever happens then, no run goes on from a state whose
 /// frames are gone. The manifest goes last: killed in between, the folder still says whose it is.
-fn remove_output(folder: &Path, series: &[String], single: &[String]) -> Result<(), IoError> {
+fn remove_output(folder: &Path, run: &Manifest) -> Result<(), IoError> {
     remove_checkpoints(folder)?;
-    let numbered = numbered_files(folder, series)?;
-    numbered.iter().chain(single).try_for_each(|name| remove(folder, name))?;
+    own_frames(folder, run)?.iter().chain(&run.single).try_for_each(|name| remove(folder, name))?;
     [RECORDS, MANIFEST].into_iter().try_for_each(|name| remove(folder, name))
 }
 
@@ -341,22 +392,25 @@ fn remove(folder: &Path, name: &str) -> Result<(), IoError> {
     }
 }
 
-/// Names of the form `series_0000.extension`, sorted.
-fn numbered_files(folder: &Path, series: &[String]) -> Result<Vec<String>, IoError> {
-    let mut names = Vec::new();
+/// Files with names of the form `series_0000.extension` and their numbers, sorted.
+fn numbered_files(folder: &Path, series: &[String]) -> Result<Vec<(u64, String)>, IoError> {
+    let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(IoError::file(folder, "list"))? {
         let entry = entry.map_err(IoError::file(folder, "list"))?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        let parts = name.split_once('.').and_then(|(stem, _)| stem.rsplit_once('_'));
-        let is_ours = parts.is_some_and(|(stem, digits)| {
-            series.iter().any(|s| s == stem) && digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit())
-        });
-        if is_ours {
-            names.push(name);
+        if let Some(number) = series.iter().find_map(|series| is_numbered(&name, series)) {
+            files.push((number, name));
         }
     }
-    names.sort();
-    Ok(names)
+    files.sort();
+    Ok(files)
+}
+
+/// The number of a file of a series.
+fn is_numbered(name: &str, series: &str) -> Option<u64> {
+    let (stem, digits) = name.split_once('.')?.0.rsplit_once('_')?;
+    let is_number = digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit());
+    (stem == series && is_number).then(|| digits.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -365,9 +419,13 @@ mod tests {
     use crate::test_folder::TestFolder;
 
     fn open(folder: &Path, hash: u64, start: Start) -> Result<OutputFolder, FolderError> {
-        let names = [&["smoke".to_owned()][..], &["steps.csv".to_owned()][..]];
+        open_to(folder, hash, start, 100)
+    }
+
+    fn open_to(folder: &Path, hash: u64, start: Start, end: u64) -> Result<OutputFolder, FolderError> {
         let owner = Owner { scene: "plume", origin: None, assets: None, hash: hash.into(), fps: 30.0 };
-        OutputFolder::open(folder, owner, names, start)
+        let files = Files { series: &["smoke".to_owned()], single: &["steps.csv".to_owned()], end };
+        OutputFolder::open(folder, owner, files, start)
     }
 
     fn write_frames(folder: &mut OutputFolder, count: u64) {
@@ -436,10 +494,10 @@ mod tests {
     #[test]
     fn a_scene_that_was_edited_replaces_its_own_output_and_no_other() {
         let folder = TestFolder::new("folder-edited");
-        let names = [&["smoke".to_owned()][..], &["steps.csv".to_owned()][..]];
+        let files = Files { series: &["smoke".to_owned()], single: &["steps.csv".to_owned()], end: 100 };
         let open = |origin, hash: u64| {
             let owner = Owner { scene: "plume", origin: Some(origin), assets: None, hash: hash.into(), fps: 30.0 };
-            OutputFolder::open(&*folder, owner, names, Start::Resume)
+            OutputFolder::open(&*folder, owner, files, Start::Resume)
         };
         write_frames(&mut open("here", 1).unwrap(), 3);
         assert!(!open("here", 1).unwrap().replaced());
@@ -449,12 +507,37 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_manifest_is_an_error_unless_overwriting_is_allowed() {
+    fn a_damaged_manifest_is_an_error_as_nothing_says_whose_files_are_there() {
         let folder = TestFolder::new("folder-damaged");
         fs::write(folder.join(MANIFEST), b"{ \"squall\": ").unwrap();
-        let error = open(&folder, 1, Start::Resume).unwrap_err();
-        assert!(error.to_string().contains("squall.json: not a manifest"), "{error}");
-        open(&folder, 1, Start::Overwrite).unwrap();
+        fs::write(folder.join("smoke_0003.png"), b"mine").unwrap();
+        for start in [Start::Resume, Start::Restart, Start::Overwrite] {
+            let error = open(&folder, 1, start).unwrap_err();
+            assert!(error.to_string().contains("squall.json: not a manifest"), "{error}");
+        }
+        assert_eq!(folder.names(), ["smoke_0003.png", "squall.json"]);
+    }
+
+    #[test]
+    fn files_that_the_run_has_not_written_are_neither_removed_nor_replaced() {
+        let folder = TestFolder::new("folder-mine");
+        write_frames(&mut open_to(&folder, 1, Start::Resume, 3).unwrap(), 3);
+        for name in ["smoke_0003.png", "smoke_0099.png", "targets.csv", "ink_0001.npy"] {
+            fs::write(folder.join(name), b"mine").unwrap();
+        }
+        // Longer, it would need the name of one of them, whatever is allowed.
+        for (hash, start) in [(1, Start::Resume), (1, Start::Restart), (2, Start::Overwrite)] {
+            let error = open_to(&folder, hash, start, 5).unwrap_err();
+            assert!(error.to_string().contains("smoke_0003.png"), "{error}");
+        }
+        // So would a series that it did not have.
+        let mut run = open_to(&folder, 1, Start::Resume, 3).unwrap();
+        let more = Files { series: &["ink".to_owned()], single: &[], end: 3 };
+        assert!(matches!(run.claim(more), Err(FolderError::UnknownFiles { file, .. }) if file == "ink_0001.npy"));
+        assert_eq!(run.existing_frames("smoke", "png").unwrap(), [0, 1, 2, 3, 99]);
+        open_to(&folder, 1, Start::Restart, 3).unwrap();
+        let mine = ["ink_0001.npy", "smoke_0003.png", "smoke_0099.png", "squall.json", "targets.csv"];
+        assert_eq!(folder.names(), mine);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub use checkpoint::{Checkpoint, CheckpointError, Position};
 pub use crate::caught::panics_are_caught;
 pub use crate::image::{Picture, Samples, read_png, read_png16, write_map, write_png, write_png16};
 pub use exr::{ExrPass, ExrPixels, ExrPrecision, ExrTime, read_exr, write_exr};
-pub use folder::{FolderError, Manifest, OutputFolder, Owner, Start};
+pub use folder::{Files, FolderError, Manifest, OutputFolder, Owner, Start};
 pub use light::{Light, parse_light};
 pub use mesh::{
     GlbMaterial, LoadedMesh, LoadedParticles, MeshFileError, UpAxis, UsdaSequence, load_mesh, parse_mesh,

@@ -7,11 +7,10 @@ use squall::scene::MAX_BYTES;
 use squall::setup::{Edit, edit};
 use squall::{Assets, Scene, Setup, gallery};
 
+use crate::place;
+
 /// What stands between a scene and the edits that were played.
 const MARK: &str = "\n# What was played, by squall-studio.\n";
-
-/// The widest picture that is shown, in pixels: of flat scenes, and of those that a camera looks at.
-const WIDEST: [u32; 2] = [640, 320];
 
 /// A scene that was opened.
 #[derive(Clone, Debug)]
@@ -72,6 +71,20 @@ impl Opened {
     /// The same scene with finer or coarser cells, and without what was played.
     pub fn scaled(&self, factor: f64) -> Result<Self, String> {
         Self::read(&self.name, &self.text, &self.assets, self.path.clone(), factor, &self.changes)
+    }
+
+    /// The same scene, and what was played, with so many cells at most, in 2D and 3D.
+    pub fn within(self, most: [f64; 2]) -> Result<Self, String> {
+        let cells = &self.setup.grid.cells;
+        let part = most[cells.len() - 2] / cells.iter().map(|&n| n as f64).product::<f64>();
+        if part >= 1.0 {
+            return Ok(self);
+        }
+        // Whole per cent, which can be shown.
+        let factor = (100.0 * part.powf(1.0 / cells.len() as f64)).floor().max(1.0) / 100.0;
+        let mut fewer = self.scaled(factor)?;
+        fewer.play(&self.setup.edits)?;
+        Ok(fewer)
     }
 
     /// The same scene with other values of some keys, each `key.path=value`, and with what was played.
@@ -199,7 +212,7 @@ fn without_loop(mut scene: Scene) -> Scene {
 /// Changes that make pictures quick to draw.
 fn quick_look(setup: &Setup) -> Vec<String> {
     let (wide, tall) = (setup.output.width, setup.output.height);
-    let width = wide.min(WIDEST[usize::from(setup.film.is_some())]);
+    let width = wide.min(place::WIDEST[usize::from(setup.film.is_some())]);
     let mut changes = vec![format!("output.width={width}"), "output.movie=\"none\"".to_owned()];
     if setup.film.is_some() {
         let height = (f64::from(tall) * f64::from(width) / f64::from(wide)).round().max(1.0);

@@ -1,43 +1,56 @@
-//! A player in a thread of its own: commands go in, the latest picture comes out. Whoever draws the window never waits for the simulation.
+//! A session: commands go in, the latest picture comes out. Who plays it, a thread or the window itself, depends on the [`place`](crate::place).
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use squall_core::clock::Stopwatch;
 
 use crate::open::Opened;
+use crate::place::Running;
 use crate::player::{Command, Player, Shown};
 
 /// What is told to whoever waits for pictures: there is a new one.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
+/// How long it waits if nothing is to be done.
+const LONG: Duration = Duration::from_secs(3600);
+
 /// A scene that plays.
 pub struct Session {
-    commands: Option<Sender<Command>>,
+    // Given up first: who plays then ends, after the frame that is being made.
+    commands: Sender<Command>,
+    running: Running,
     slot: Arc<Mutex<Option<Shown>>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Session {
-    /// Opens a scene in a thread of its own, playing. Only the latest picture is kept, and `wake` is called for each.
+    /// Opens a scene, playing. Only the latest picture is kept, and `wake` is called for each.
     pub fn start(opened: Opened, wake: Wake) -> Result<Self, String> {
         let (commands, inbox) = channel();
         let slot: Arc<Mutex<Option<Shown>>> = Arc::default();
-        let thread = {
-            let slot = slot.clone();
-            let body = move || run(opened, inbox, &slot, &wake);
-            std::thread::Builder::new().name("simulation".to_owned()).spawn(body).map_err(|e| e.to_string())?
+        let play = Play {
+            opened: Some(opened),
+            player: None,
+            inbox,
+            asked: None,
+            slot: slot.clone(),
+            wake,
+            clock: Stopwatch::start(),
+            due: 0.0,
         };
-        Ok(Session { commands: Some(commands), slot, thread: Some(thread) })
+        Ok(Session { commands, running: Running::start(play)?, slot })
     }
 
     /// Asks for something. It is done between two frames.
     pub fn send(&self, command: Command) {
-        if let Some(commands) = &self.commands {
-            // If nobody listens any more, the slot says why.
-            let _ = commands.send(command);
-        }
+        // If nobody listens any more, the slot says why.
+        let _ = self.commands.send(command);
+    }
+
+    /// Where nobody else plays it, plays for a moment, and says how long it has nothing to do then.
+    pub fn turn(&mut self) -> Option<Duration> {
+        self.running.turn()
     }
 
     /// What is to be seen, if that is new. A picture that was not fetched is kept until the next.
@@ -46,86 +59,70 @@ impl Session {
     }
 }
 
-impl Drop for Session {
-    /// Ends after the frame that is being made.
-    fn drop(&mut self) {
-        self.commands = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+/// A session as whoever plays it sees it.
+pub(crate) struct Play {
+    /// The scene, until the first turn makes a player of it.
+    opened: Option<Opened>,
+    player: Option<Player>,
+    pub(crate) inbox: Receiver<Command>,
+    /// What came first while somebody waited.
+    pub(crate) asked: Option<Command>,
+    slot: Arc<Mutex<Option<Shown>>>,
+    wake: Wake,
+    clock: Stopwatch,
+    /// When the next frame is to be made, by the clock.
+    due: f64,
+}
+
+impl Play {
+    /// Does what was asked for, makes a frame if its time has come, and shows what is new: how long nothing will happen unless something is asked for.
+    /// `None`: nobody wants it any more.
+    pub(crate) fn turn(&mut self) -> Result<Option<Duration>, String> {
+        // What is asked for while the scene is built says how its first picture is to be drawn.
+        let mut changed = self.opened.is_some();
+        if let Some(opened) = self.opened.take() {
+            self.player.insert(Player::new(opened)?).command(Command::Play);
         }
-    }
-}
-
-/// As many threads as the machine has, but one for the window if there are several.
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1))
-}
-
-fn run(opened: Opened, inbox: Receiver<Command>, slot: &Mutex<Option<Shown>>, wake: &Wake) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads()).build();
-    let play = move || play(opened, &inbox, slot, wake);
-    // A bug must not take the window along, and what was played with it: it is told.
-    let played = catch_unwind(AssertUnwindSafe(|| match pool {
-        Ok(pool) => pool.install(play),
-        Err(_) => play(),
-    }));
-    let told = match played {
-        Ok(Ok(())) => return,
-        Ok(Err(reason)) => reason,
-        Err(_) => "the simulation has crashed: this is a bug, please report it; the take can still be saved".to_owned(),
-    };
-    let shown = Shown { ended: true, message: Some(told), ..Shown::default() };
-    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
-    wake();
-}
-
-fn play(opened: Opened, inbox: &Receiver<Command>, slot: &Mutex<Option<Shown>>, wake: &Wake) -> Result<(), String> {
-    let mut player = Player::new(opened)?;
-    player.command(Command::Play);
-    let mut due = Instant::now();
-    let mut first = true;
-    loop {
-        // Everything that has been asked for meanwhile. What is asked for while the scene is built says how its first picture is to be drawn.
-        let mut changed = std::mem::take(&mut first);
+        let Some(player) = &mut self.player else { return Ok(None) };
+        // Everything that has been asked for meanwhile.
         loop {
-            match inbox.try_recv() {
+            match self.asked.take().map_or_else(|| self.inbox.try_recv(), Ok) {
                 Ok(command) => {
                     changed = true;
                     player.command(command);
                 }
                 Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => return Ok(()),
+                Err(TryRecvError::Disconnected) => return Ok(None),
             }
         }
         if changed && player.is_stale() {
-            show(&mut player, slot, wake);
+            show(player, &self.slot, &self.wake);
         }
-        let now = Instant::now();
-        if player.has_work() && (now >= due || player.pace() == 0.0) {
+        let now = self.clock.seconds();
+        if player.has_work() && (now >= self.due || player.pace() == 0.0) {
             player.tick();
             let pace = player.pace();
             if pace > 0.0 {
                 // Who is late does not hurry afterwards.
-                due = (due + Duration::from_secs_f64(pace.min(10.0))).max(now);
+                self.due = (self.due + pace.min(10.0)).max(now);
             }
             changed = true;
         }
         if changed {
-            show(&mut player, slot, wake);
-            continue;
+            show(player, &self.slot, &self.wake);
         }
-        let wait = match player.has_work() {
-            true => due.saturating_duration_since(Instant::now()),
-            false => Duration::from_secs(3600),
-        };
-        match inbox.recv_timeout(wait) {
-            Ok(command) => {
-                player.command(command);
-                show(&mut player, slot, wake);
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
-        }
+        Ok(Some(match player.has_work() {
+            true if player.pace() == 0.0 => Duration::ZERO,
+            true => Duration::from_secs_f64((self.due - self.clock.seconds()).max(0.0)),
+            false => LONG,
+        }))
+    }
+
+    /// Tells why nothing will come any more.
+    pub(crate) fn end(&self, reason: String) {
+        let shown = Shown { ended: true, message: Some(reason), ..Shown::default() };
+        *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
+        (self.wake)();
     }
 }
 

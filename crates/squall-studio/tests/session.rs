@@ -555,3 +555,19 @@ fn a_scene_in_3d_is_seen_from_any_side_without_the_film_renderer() {
     let shown = player.show();
     assert!(shown.image.is_some() && shown.camera.is_some_and(|seen| seen != camera));
 }
+
+#[test]
+fn scenes_of_the_gallery_open_with_as_many_cells_as_run_smoothly_in_a_browser() {
+    let most = [128.0 * 192.0, 40.0 * 40.0 * 40.0];
+    for scene in gallery::all() {
+        let whole = Opened::named(scene.name).unwrap();
+        let cells = |opened: &Opened| opened.setup.grid.cells.iter().map(|&n| n as f64).product::<f64>();
+        let (before, dimensions) = (cells(&whole), whole.setup.dimensions());
+        let edits = whole.setup.edits.len();
+        let fewer = whole.within(most).unwrap_or_else(|reason| panic!("{}: {reason}", scene.name));
+        let (after, most) = (cells(&fewer), most[dimensions - 2]);
+        // Whole per cent of each axis, and whole cells.
+        assert!(after <= 1.05 * most && after >= (0.85 * most).min(before), "{}: {before} to {after}", scene.name);
+        assert_eq!(fewer.setup.edits.len(), edits);
+    }
+}

@@ -17,10 +17,10 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use squall_io::{IoError, MovieError, OutputFolder, Owner, Start};
+use squall_io::{Files, IoError, MovieError, OutputFolder, Owner, Start};
 
 use crate::output::{End, Outputs};
-use crate::setup::{Movie, Setup};
+use crate::setup::{self, Movie, Setup};
 pub use budget::{available_memory, disk_needed, memory_needed, memory_needed_at, peak_memory, usable_memory};
 pub use render::{mesh, render};
 pub use report::{Event, Mass, Observer, Outcome, RunError, Summary};
@@ -153,8 +153,16 @@ fn lock(folder: &Path) -> Result<File, RunError> {
     }
 }
 
-/// The tables of a run.
-const LOGS: [&str; 3] = [STEPS, TIMINGS, TARGETS];
+/// What a run writes besides numbered files.
+fn single_files(setup: &Setup, outputs: &Outputs) -> Vec<String> {
+    let own = [STEPS, TIMINGS, SCENE].into_iter().chain(figures_table(setup)).map(str::to_owned);
+    own.chain(outputs.single()).collect()
+}
+
+/// The table of what the model measures of itself, if it does.
+fn figures_table(setup: &Setup) -> Option<&'static str> {
+    matches!(setup.model, setup::Model::TargetSmoke | setup::Model::Liquid).then_some(TARGETS)
+}
 
 /// Whose output a run is.
 fn owner<'a>(setup: &Setup, options: &'a RunOptions) -> Owner<'a> {
@@ -188,9 +196,9 @@ fn tell_of_replacing(folder: &OutputFolder, reused: Reuse, observer: &mut dyn Ob
 }
 
 fn open_folder(setup: &Setup, options: &RunOptions, outputs: &Outputs) -> Result<OutputFolder, RunError> {
-    let single: Vec<String> = LOGS.into_iter().chain([SCENE]).map(str::to_owned).chain(outputs.single()).collect();
-    let names = [&outputs.series()[..], &single[..]];
-    let folder = OutputFolder::open(&options.out, owner(setup, options), names, options.start)?;
+    let single = single_files(setup, outputs);
+    let files = Files { series: &outputs.series(), single: &single, end: frames(setup, options).end() + 1 };
+    let folder = OutputFolder::open(&options.out, owner(setup, options), files, options.start)?;
     squall_io::write_whole(folder.path().join(SCENE), setup.to_toml().as_bytes())?;
     Ok(folder)
 }

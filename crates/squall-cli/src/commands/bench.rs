@@ -61,6 +61,7 @@ const CASES: &[Case] = &[
         &["grid.cells=[64, 64, 64]", "grid.size=[0.5, 0.5, 0.5]", "grid.origin=[0.25, 0, 0.25]"],
     ),
     Case::new("dam64", DAM, &[]),
+    Case::new("honey64", DAM, &["liquid.viscosity=\"honey\""]),
     Case::new("dam128", DAM, &["grid.cells=[128, 128, 128]"]).large(),
     Case::new("target64", TARGET, &[]),
     Case::new("target128", TARGET, &["grid.cells=[128, 128]"]),

@@ -9,7 +9,7 @@ use squall_io::Start;
 use super::run::{command, pool, stop_on_signals};
 use crate::Voice;
 use crate::exit::{Code, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 use crate::progress::Progress;
 use crate::scene::{Loaded, SceneArgs};
 
@@ -188,7 +188,7 @@ impl Args {
             let mut words = vec!["flipbook".to_owned()];
             words.extend(std::env::args().skip_while(|word| word != "flipbook").skip(1));
             words.retain(|word| word != "--restart" && word != "--overwrite");
-            eprintln!("Interrupted. To resume: {}", command(&words));
+            say!("Interrupted. To resume: {}", command(&words));
         }
         Code::Interrupted
     }

@@ -8,7 +8,7 @@ use squall::plot::TargetTable;
 use super::run::{HowArgs, command, pool};
 use crate::Voice;
 use crate::exit::{Code, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 use crate::progress::json_line;
 use crate::scene::Found;
 
@@ -130,7 +130,7 @@ fn try_run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     if let Some(wanted) = args.tune {
         let mut tell = |push: Push, error: f64| {
             if !voice.quiet && !args.how.json {
-                eprintln!("Tried strength {:.2}, gathering {:.2}: error {error:.3}", push.strength, push.gathering);
+                say!("Tried strength {:.2}, gathering {:.2}: error {error:.3}", push.strength, push.gathering);
             }
         };
         let tuned = pool(args.how.threads)?.install(|| morph.tune(wanted, &args.set, &mut tell))?;
@@ -171,7 +171,7 @@ fn tell_tuned(wanted: f64, tuned: &Tuned, args: &Args, voice: Voice) -> Result<(
     } else if !voice.quiet {
         // A scene that is printed is all that belongs on the standard output.
         let text = describe(wanted, tuned);
-        if args.print_scene { eprint!("{text}") } else { print(text)? }
+        if args.print_scene { say!("{}", text.trim_end()) } else { print(text)? }
     }
     Ok(())
 }

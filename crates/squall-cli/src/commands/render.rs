@@ -9,7 +9,7 @@ use squall_io::Start;
 use super::run::{pool, stop_on_signals};
 use crate::Voice;
 use crate::exit::{Code, Failure};
-use crate::output::{print, seconds};
+use crate::output::{print, say, seconds};
 use crate::progress::Progress;
 use crate::scene::{Loaded, SceneArgs};
 
@@ -120,7 +120,7 @@ impl Again<'_> {
         match summary.outcome {
             Outcome::Cancelled => {
                 if !voice.quiet {
-                    eprintln!("Interrupted. Run the same command to resume.");
+                    say!("Interrupted. Run the same command to resume.");
                 }
                 Ok(Code::Interrupted)
             }

@@ -9,7 +9,7 @@ use squall_io::Start;
 
 use crate::Voice;
 use crate::exit::{Code, Failure};
-use crate::output::{bytes, print, seconds};
+use crate::output::{bytes, print, say, seconds};
 use crate::progress::{Progress, entries, json_line};
 use crate::scene::{Loaded, SceneArgs};
 
@@ -148,7 +148,7 @@ impl HowArgs {
         }
         if summary.outcome == Outcome::Cancelled {
             if !voice.quiet {
-                eprintln!("Interrupted. To resume: {}", command(&again()));
+                say!("Interrupted. To resume: {}", command(&again()));
             }
             return Ok(Code::Interrupted);
         }
@@ -172,7 +172,7 @@ impl HowArgs {
 fn plot(summary: &Summary, voice: Voice) -> Result<Option<PathBuf>, Failure> {
     let drawn = squall::plot::draw_targets(&summary.folder).map_err(Failure::from)?;
     if drawn.is_none() && !voice.quiet {
-        eprintln!("Nothing to plot: the scene has no targets.");
+        say!("Nothing to plot: the scene has no targets.");
     }
     Ok(drawn)
 }
@@ -193,7 +193,7 @@ pub fn stop_on_signals(voice: Voice) -> Result<CancelToken, Failure> {
         }
         token.cancel();
         if !voice.quiet {
-            eprintln!("Stopping after this step; again to stop at once.");
+            say!("Stopping after this step; again to stop at once.");
         }
     };
     match ctrlc::set_handler(handler) {

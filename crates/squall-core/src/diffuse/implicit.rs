@@ -21,12 +21,13 @@
 
 use super::{Diffuser, DiffusionScheme};
 use crate::Real;
+use crate::cancel::CancelToken;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, End, Ends};
 use crate::layout::Layout;
 use crate::poisson::multigrid::Kind;
 use crate::poisson::pcg::{clear, squared};
-use crate::poisson::{CellState, Domain, MAX_ITERATIONS, Multigrid, homogeneous};
+use crate::poisson::{CellState, Domain, MAX_ITERATIONS, Multigrid, PoissonSolver, homogeneous};
 use crate::report::SolveReport;
 use crate::sample::Isa;
 
@@ -69,6 +70,8 @@ pub struct Diffusion<const D: usize> {
     pub tolerance: f64,
     /// How a step is taken where transforms can do it; elsewhere it is implicit.
     pub scheme: DiffusionScheme,
+    /// Asks the solver to stop; what it leaves then is not diffused.
+    pub cancel: CancelToken,
     layout: Layout<D>,
     spacing: [f64; D],
     isa: Isa,
@@ -112,7 +115,8 @@ impl<const D: usize> Diffusion<D> {
     pub fn with_isa(layout: &Layout<D>, spacing: [f64; D], isa: Isa) -> Self {
         let layout = layout.clone();
         let scheme = DiffusionScheme::Implicit;
-        Diffusion { tolerance: 1e-5, scheme, layout, spacing, isa, direct: None, solvers: Vec::new(), work: None }
+        let (cancel, solvers) = (CancelToken::default(), Vec::new());
+        Diffusion { tolerance: 1e-5, scheme, cancel, layout, spacing, isa, direct: None, solvers, work: None }
     }
 
     /// About how many bytes it will hold for fields of this many cells and so many kinds of ends, if steps are long; on tiles
@@ -169,10 +173,11 @@ impl<const D: usize> Diffusion<D> {
         let shift = h2 / k_dt;
         let found = self.find(field, k_dt)?;
         self.scratch()?;
-        let Diffusion { solvers, work, tolerance, layout, .. } = self;
+        let Diffusion { solvers, work, tolerance, layout, cancel, .. } = self;
         let Scratch { right, change, state } = work.as_mut().expect("made above");
         solvers[found].set(around, state, shift);
         let solver = &mut solvers[found].multigrid;
+        solver.set_cancel(cancel);
 
         field.fill_halo();
         laplacian(field, around, right);
@@ -193,8 +198,8 @@ impl<const D: usize> Diffusion<D> {
     /// Tiles come and go.
     fn follow(&mut self, field: &Field<D>) {
         if *field.layout() != self.layout {
-            let Diffusion { tolerance, scheme, .. } = *self;
-            *self = Diffusion { tolerance, scheme, ..Self::with_isa(field.layout(), self.spacing, self.isa) };
+            let (tolerance, scheme, cancel) = (self.tolerance, self.scheme, self.cancel.clone());
+            *self = Diffusion { tolerance, scheme, cancel, ..Self::with_isa(field.layout(), self.spacing, self.isa) };
         }
     }
 

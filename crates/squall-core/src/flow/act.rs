@@ -174,7 +174,7 @@ impl<const D: usize> Flow<D> {
                 o.walls = Some(Walls::new(&self.layout, &self.grid)?);
             }
             let Self { grid, velocity, diffusion, obstacles, viscosity, viscous, .. } = self;
-            diffusion.scheme = self.options.diffusion;
+            (diffusion.scheme, diffusion.cancel) = (self.options.diffusion, self.cancel.clone());
             for (a, u) in velocity.iter_mut().enumerate() {
                 let around = match obstacles {
                     Some(Obstacles { solids, walls: Some(walls), .. }) => {
@@ -195,7 +195,7 @@ impl<const D: usize> Flow<D> {
     pub fn diffuse_centered(&mut self, u: &mut VectorField<D>, dt: f64) -> Result<(), StepError> {
         self.go_on()?;
         let timer = self.timings.start();
-        self.diffusion.scheme = self.options.diffusion;
+        (self.diffusion.scheme, self.diffusion.cancel) = (self.options.diffusion, self.cancel.clone());
         for u in u.iter_mut().filter(|_| self.viscosity > 0.0) {
             let report = self.diffusion.apply(u, self.viscosity * dt, Around::Nothing)?;
             self.viscous = self.viscous.and(&report);
@@ -211,7 +211,7 @@ impl<const D: usize> Flow<D> {
             return Ok(());
         }
         let timer = self.timings.start();
-        self.diffusion.scheme = self.options.diffusion;
+        (self.diffusion.scheme, self.diffusion.cancel) = (self.options.diffusion, self.cancel.clone());
         let Self { grid, substances, diffusion, obstacles, viscous, books, scratch, .. } = self;
         for (i, s) in substances.iter_mut().enumerate().filter(|(_, s)| s.diffusion > 0.0) {
             let around = obstacles.as_ref().map_or(Around::Nothing, |o| Around::Open(o.solids.open()));

@@ -141,6 +141,15 @@ impl<const D: usize> Flow<D> {
         if self.is_unbounded() { 0.7 * furthest::<D>() as f64 } else { f64::INFINITY }
     }
 
+    /// How many cells per second the wind goes by, outside of an unbounded grid; in a box none.
+    pub fn wind_speed(&self) -> f64 {
+        if !self.is_unbounded() {
+            return 0.0;
+        }
+        let along = (0..D).map(|a| f64::from(self.options.wind[a]).abs() / self.grid.spacing[a]);
+        along.fold(0.0, f64::max)
+    }
+
     /// The largest speed along one axis of the fluid, of solids and of moving walls, in cells per second.
     pub fn speed(&self) -> f64 {
         let solids = self.solids().map_or(0.0, |s| s.max_speed() / self.grid.min_spacing());

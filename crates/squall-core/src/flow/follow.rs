@@ -139,7 +139,7 @@ impl<const D: usize> Flow<D> {
 
     fn set_reach(&mut self, cells: usize) {
         if let Some(Air { edge, far }) = Air::of(&mut self.following) {
-            far.set_reach(&self.layout, edge, cells);
+            far.set_reach(&self.layout, &self.grid, edge, cells);
         }
     }
 

@@ -3,7 +3,6 @@
 //! Layer by layer: a face that is not known takes the mean of those beside it that are. Every layer reads what the one before left, so
 //! no order matters. Which faces are known is a bit of each ([`Bits`]): a layer is found by shifting words, and only its own faces are looked at.
 
-use super::SLIVER;
 use super::bits::{Bits, Neighbours};
 use crate::Real;
 use crate::field::{Field, OutOfMemory, VectorField};
@@ -51,7 +50,7 @@ impl<const D: usize> Extrapolation<D> {
         self.change.reset_on(layout)
     }
 
-    /// Continues `u` from the faces of liquid cells (`phi < 0`) that are open (more than a sliver) by so many layers; it is zero further away. Needs the ghosts of
+    /// Continues `u` from the faces of liquid cells (`phi < 0`) that are `open` by more than a part by so many layers; it is zero further away. Needs the ghosts of
     /// `phi`, leaves those of `u` filled.
     ///
     /// Faces that particles have `told` what they were before, zero where none has (with the pressure, for walls that the liquid lets
@@ -62,15 +61,15 @@ impl<const D: usize> Extrapolation<D> {
         u: &mut VectorField<D>,
         told: Option<(&VectorField<D>, &Field<D>)>,
         phi: &Field<D>,
-        open: Option<&VectorField<D>>,
+        open: Option<(&VectorField<D>, Real)>,
         layers: usize,
     ) {
         let Self { rows, wet, known, changed, change, layer, .. } = self;
         wet.set_below(phi, 0.0);
         for (a, u) in u.iter_mut().enumerate() {
             known.set_faces(rows, wet, a);
-            if let Some(open) = open {
-                known.keep_above(&open[a], SLIVER);
+            if let Some((open, least)) = open {
+                known.keep_above(&open[a], least);
             }
             if let Some(told) = told.map(|(told, _)| &told[a]) {
                 changed.copy(known);

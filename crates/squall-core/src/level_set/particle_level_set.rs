@@ -72,6 +72,8 @@ const RADII: [Real; 2] = [0.1, 0.5];
 const RESEED: u64 = 20;
 /// One that has escaped further than this, in cells, is a stray.
 const STRAY: Real = 1.0;
+/// Air that has escaped further than this, in cells, is a bubble.
+const BUBBLE: Real = 0.5;
 /// How close particles come to walls, in cells.
 const APART: Real = 0.01;
 
@@ -114,7 +116,7 @@ pub struct ParticleLevelSet<const D: usize> {
     nothing: Carried,
     /// Whether there are particles at all; without them it is a plain level set, which loses what is thin.
     pub with_particles: bool,
-    /// Whether strays are forgotten: drops too small for the grid. Else they become liquid again where they meet others of their kind.
+    /// Whether strays are forgotten: drops and bubbles too small for the grid. Else they become liquid again where they meet others of their kind.
     pub forgets_strays: bool,
     /// How often it has been finished.
     steps: u64,
@@ -265,6 +267,9 @@ impl<const D: usize> ParticleLevelSet<D> {
     pub fn finish(&mut self, grid: &Grid<D>, solids: Option<&mut Solids<D>>) -> Result<(), OutOfMemory> {
         let h = grid.spacing[0] as Real;
         self.marching.redistance(&mut self.phi, h);
+        if self.forgets_strays {
+            self.forget_bubbles(grid);
+        }
         self.correct(grid)?;
         let solids = solids.map(|solids| {
             solids.fill_inside(grid, &mut self.phi, KNOWN * h);
@@ -282,12 +287,13 @@ impl<const D: usize> ParticleLevelSet<D> {
     }
 
     /// Moves the surface outwards until the volume inside is `wanted`, but by no more than `most` cells; inwards, if it is too large. Particles move along.
-    pub fn swell_to(&mut self, wanted: f64, most: Real, grid: &Grid<D>, solids: Option<&Solids<D>>) {
+    /// Returns by how much the volume grew.
+    pub fn swell_to(&mut self, wanted: f64, most: Real, grid: &Grid<D>, solids: Option<&Solids<D>>) -> f64 {
         let h = grid.spacing[0] as Real;
         let [less, now, more] = [-0.25, 0.0, 0.25].map(|level| self.volume_up_to(level * h, grid, solids));
         let per_cell = 2.0 * (more - less);
         if per_cell <= 0.0 || wanted == now {
-            return;
+            return 0.0;
         }
         let by = (((wanted - now) / per_cell) as Real).clamp(-most, most);
         self.phi.par_rows(|_, phi| phi.iter_mut().for_each(|phi| *phi -= by * h));
@@ -302,6 +308,7 @@ impl<const D: usize> ParticleLevelSet<D> {
             }
         });
         self.settle(grid);
+        self.volume(grid, solids) - now
     }
 
     /// Calls `f(phi, balls, tile)` for each tile, in parallel: `phi` in metres around it.
@@ -401,6 +408,16 @@ impl<const D: usize> ParticleLevelSet<D> {
                 let away = ball.own_side(phi.value(ball.place) * per_h);
                 ball.radius = away.clamp(RADII[0], RADII[1]).copysign(ball.radius);
             }
+        });
+    }
+
+    /// Air that has escaped into the liquid, further than corrections of `phi` have to reach, is a bubble smaller than the grid sees: nothing in it holds the
+    /// liquid back. Put back in every step it would close in every step, and liquid would be gone for good. To be called where `phi` is a distance
+    /// again and not yet corrected: a particle that has corrected it is never far from the surface.
+    fn forget_bubbles(&mut self, grid: &Grid<D>) {
+        let per_h = (1.0 / grid.spacing[0]) as Real;
+        self.for_each_tile(grid, |phi, balls, _| {
+            balls.retain(|ball| ball.radius < 0.0 || ball.own_side(phi.value(ball.place) * per_h) > -BUBBLE);
         });
     }
 

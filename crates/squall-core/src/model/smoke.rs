@@ -6,7 +6,7 @@
 //! Differences from the papers: hot smoke rises (a sign), wind and cooling are exact in time, the pressure of the last
 //! step takes part in advection (second order in time), and the limit on the step knows how fast the flow may become.
 
-use super::{Model, Splitting, in_parts};
+use super::{MOST_PARTS, Model, Splitting, in_parts};
 use crate::embers::Embers;
 use crate::field::OutOfMemory;
 use crate::flow::{Flow, Moved};
@@ -42,6 +42,9 @@ impl<const D: usize> Smoke<D> {
         let (splitting, parts) = self.flow.options.splitting.resolve(cells);
         // On tiles whatever the splitting: paths do not lead further than to the next tile.
         let parts = parts.max((cells / self.flow.furthest()).ceil() as u32);
+        // With lagged pressure the edge of the tiles is stable while wind goes by no more than a cell (at two the air was twice as fast as the wind).
+        let windy = if splitting == Splitting::LaggedPressure { self.flow.wind_speed() * dt } else { 0.0 };
+        let parts = parts.max(((windy - 1e-6).ceil() as u32).min(MOST_PARTS as u32));
         if parts > 1 {
             return in_parts(self, dt, parts);
         }

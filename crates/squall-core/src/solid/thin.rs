@@ -7,7 +7,7 @@
 use super::ghost::direction;
 use super::place::{Block, CellBox, Placed, place};
 use super::update::BLOCK;
-use super::{Solids, cell_of, cell_size, corner, position};
+use super::{Obstacle, Solids, cell_of, cell_size, corner, position};
 use crate::grid::{At, Grid};
 use crate::ops::each;
 
@@ -18,12 +18,12 @@ const fn grow<const D: usize>() -> f64 {
 
 impl<const D: usize> Solids<D> {
     /// Makes every obstacle that has places too thin for the grid a little thicker, and says which. Looks at obstacles as
-    /// they are at time `t`. Call it before the first update.
+    /// they are at time `t`, wherever they are. Call it before the first update.
     pub fn thicken(&mut self, grid: &Grid<D>, t: f64) -> Vec<&str> {
         let mut thin = Vec::new();
         for (i, obstacle) in self.obstacles.iter().enumerate() {
-            let placed = place(std::slice::from_ref(obstacle), grid, t);
-            if self.is_thin(grid, &placed, t) {
+            let is_thin_on = |grid: &Grid<D>| self.is_thin(grid, &place(std::slice::from_ref(obstacle), grid, t), t);
+            if is_thin_on(grid) || grids_around(obstacle, grid, t).iter().any(is_thin_on) {
                 thin.push(i);
             }
         }
@@ -53,6 +53,21 @@ impl<const D: usize> Solids<D> {
             })
         })
     }
+}
+
+/// Grids that begin beside an obstacle that moves or is not inside of the grid: others than this one will see it, at other places between
+/// their cells.
+fn grids_around<const D: usize>(obstacle: &Obstacle<D>, grid: &Grid<D>, t: f64) -> Vec<Grid<D>> {
+    let Some((low, high)) = obstacle.shape.bounds(t) else { return Vec::new() };
+    let size = grid.size();
+    let is_inside = (0..D).all(|a| grid.origin[a] <= low[a] && high[a] <= grid.origin[a] + size[a]);
+    let shifts: &[f64] = match (obstacle.shape.moves(), is_inside) {
+        (true, _) => &[1.0, 1.25, 1.5, 1.75],
+        (false, false) => &[1.0],
+        (false, true) => &[],
+    };
+    let from = |by: &f64| Grid { origin: each(|a| low[a] - by * grid.spacing[a]), ..*grid };
+    shifts.iter().map(from).collect()
 }
 
 /// Whether a plate hides in a cell, between its corners, or between its centre and the next one along an axis.

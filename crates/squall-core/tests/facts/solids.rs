@@ -420,6 +420,22 @@ fn a_thin_plate_is_found_and_made_thick_enough_to_part_the_fluid() {
 }
 
 #[test]
+fn a_thin_plate_that_comes_from_outside_or_lies_well_between_cells_is_found_too() {
+    let grid = Grid::<3>::walled([14, 14, 14], Side::Slip);
+    let h = grid.spacing[0];
+    for k in 0..8 {
+        // Not as thick as a cell: wherever it is now, it will lie between nodes sooner or later.
+        let center = [0.5, 0.5 + k as f64 * h / 8.0, 0.5];
+        for (center, half) in [(center, 0.3 * h), (center.map(|x| x + 2.0), 0.05 * h)] {
+            let plate = Brick { center, half: [0.3, half, 0.3], velocity: [0.0, 0.1, 0.0] };
+            let obstacle = Obstacle::new("plate", Box::new(plate));
+            let mut solids = Solids::new(&grid, vec![obstacle], Boundary::CutCells).unwrap();
+            assert_eq!(solids.thicken(&grid, 0.0), ["plate"], "at {center:?}");
+        }
+    }
+}
+
+#[test]
 fn a_small_solid_leaves_the_divergence_small_in_every_box() {
     for (i, axis) in crate::common::axes::<2>().into_iter().enumerate() {
         let grid = Grid::<2>::new([20, 14], [20.0, 14.0], [axis, Axis::Bounded { lo: Side::Slip, hi: OPEN }]);

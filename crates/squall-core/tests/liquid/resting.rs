@@ -3,6 +3,9 @@
 use super::{GRAVITY, mean, run, tank, weightless};
 use squall_core::force::Uniform;
 use squall_core::model::Liquid;
+use squall_core::model::liquid::Blob;
+use squall_core::shape::{Cuboid, Sphere};
+use squall_core::solid::{Boundary, Obstacle};
 
 /// The largest mean speed over the last half of `seconds`, as a part of that of a fall by one cell.
 pub fn unrest<const D: usize>(mut liquid: Liquid<D>, seconds: f64) -> f64 {
@@ -40,6 +43,25 @@ fn water_stays_at_rest_at_any_height_and_however_gravity_is_tilted() {
         let most = unrest(pool, 1.0);
         println!("tilted by {tilt}, {height} high: {most}");
         assert!(most < 0.03, "tilted by {tilt}, {height} high: {most}");
+    }
+}
+
+#[test]
+fn water_that_fills_a_box_to_the_brim_does_not_fall() {
+    // No air can get in above it. Before, the lid let go of it: it fell freely for two steps, and then again and again.
+    let ball = || vec![Obstacle::new("ball", Box::new(Sphere { center: [0.47, 0.4], radius: 0.13 }))];
+    for (with_object, band) in [(false, None), (true, None), (false, Some(2))] {
+        let mut full = tank([32, 32], [1.0; 2]);
+        full.keep_band(band).unwrap();
+        if with_object {
+            full.flow.set_obstacles(ball(), Boundary::CutCells).unwrap();
+        }
+        full.blobs.push(Blob::at(0.0, Box::new(Cuboid::between([0.0; 2], [1.0; 2])), [0.0; 2]));
+        let mut fastest = 0.0f64;
+        run(&mut full, 0.5, 2.0, |_, report| fastest = fastest.max(report.max_speed));
+        println!("object {with_object}, band {band:?}: {fastest} m/s");
+        // A step of free fall makes 0.16 m/s.
+        assert!(fastest < 0.01, "object {with_object}, band {band:?}: {fastest} m/s");
     }
 }
 

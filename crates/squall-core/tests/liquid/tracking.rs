@@ -3,11 +3,12 @@
 use super::moving::{FRONT, tape};
 use super::resting::unrest;
 use super::{GRAVITY, run, tank, weightless, wet_mean};
-use squall_core::Simulation;
+use squall_core::force::{Force, Moment, Substance};
 use squall_core::model::Model;
 use squall_core::model::liquid::{Blob, Liquid, Opening, Spout, Tracking, Zone};
 use squall_core::shape::{Capsule, Cuboid, Shape, Sphere};
 use squall_core::solid::{Boundary, Obstacle};
+use squall_core::{At, Grid, Simulation, VectorField};
 use std::sync::Arc;
 
 const ON_GRID: [Tracking; 2] = [Tracking::Markers, Tracking::LevelSet];
@@ -158,7 +159,62 @@ fn a_violent_dam_keeps_its_volume_and_its_accounts_however_it_is_tracked() {
         // It falls from 0.35 to 0.0875, in the mean.
         assert!(energy < 0.92, "{tracking:?}: {energy} J per unit of density, and it fell for 0.90");
         assert!(worst < most, "{tracking:?}: {worst}");
-        assert!(unexplained < 1e-12, "{tracking:?}: {unexplained}");
+        // Particles are never lost; of a level set what swelling could not yet put back is told.
+        let most = if tracking == Tracking::Markers { 1e-12 } else { 0.01 * before };
+        assert!(unexplained < most, "{tracking:?}: {unexplained}");
+    }
+}
+
+/// A vortex under the surface for so many seconds, that sucks air in.
+struct Stir {
+    until: f64,
+}
+
+impl Force<2> for Stir {
+    fn apply(&mut self, grid: &Grid<2>, now: Moment, u: &mut VectorField<2>, _: &[Substance<2>]) {
+        if now.time > self.until {
+            return;
+        }
+        for a in 0..2 {
+            u[a].par_rows(|row, u| {
+                for (x, u) in u.iter_mut().enumerate() {
+                    let place = grid.position(At::Center, [row.index[0] + x as isize, row.index[1]]);
+                    let [x, y] = [(place[0] - 0.5) / 0.12, (place[1] - 0.4) / 0.12];
+                    *u += (20.0 * now.dt * (-x * x - y * y).exp() * if a == 0 { -y } else { x }) as f32;
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn a_level_set_keeps_its_volume_in_steps_of_two_cells_and_says_what_is_there() {
+    // Bubbles of air that are smaller than a cell were put back in every step, and drank the water: of the dam half was left after 4 s, of the pool 7 %.
+    let dam = begin(tank([48, 48], [1.0; 2]), Tracking::LevelSet, Cuboid::between([-1.0; 2], [0.35, 0.8]));
+    let mut pool = begin(tank([32, 32], [1.0; 2]), Tracking::LevelSet, Cuboid::between([-1.0; 2], [2.0, 0.8]));
+    pool.flow.forces.push(Box::new(Stir { until: 3.0 }));
+    for (name, mut liquid, seconds) in [("dam", dam, 4.0), ("pool", pool, 5.0)] {
+        liquid.start().unwrap();
+        let start = liquid.volumes()[1];
+        let (mut worst, mut unexplained, mut told) = (0.0f64, 0.0, 0.0);
+        run(&mut liquid, seconds, 2.0, |liquid, report| {
+            worst = worst.max((liquid.volumes()[1] / start - 1.0).abs());
+            unexplained += report.ledger.substances[0].unexplained();
+            told = report.mass[0];
+        });
+        let [wanted, there] = liquid.volumes();
+        println!("{name}: at worst {worst}, at the end {there} of {wanted}, unexplained {unexplained}");
+        // Where a dam breaks up it loses a twentieth, which swelling by a fiftieth of a cell a step puts back.
+        assert!(
+            worst < 0.08 && (there / start - 1.0).abs() < 0.01,
+            "{name}: at worst {worst}, at the end {there} of {start}"
+        );
+        assert_eq!(told, there, "{name}: the report says what is there");
+        // The surface is found anew at the start, which moves it by rounding.
+        assert!(
+            (there - wanted - unexplained).abs() < 1e-4 * wanted,
+            "{name}: {there} of {wanted}, unexplained {unexplained}"
+        );
     }
 }
 
@@ -250,15 +306,15 @@ fn spouts_zones_and_drains_work_however_it_is_tracked() {
         // A drain.
         let mut liquid = begin(tank([32, 32], [1.0; 2]), tracking, Cuboid::between([-1.0, -1.0], [2.0, 0.4]));
         liquid.zones.push(Zone { drains: true, ..zone(Cuboid::between([0.4, -0.1], [0.6, 0.05])) });
-        let (mut start, mut drained) = (0.0f64, 0.0);
-        run(&mut liquid, 0.5, 1.0, |_, report| {
-            start = start.max(report.ledger.substances[0].before);
-            drained -= report.ledger.substances[0].dissipated;
-        });
+        liquid.start().unwrap();
+        let (start, mut drained) = (liquid.volumes()[0], 0.0);
+        run(&mut liquid, 0.5, 1.0, |_, report| drained -= report.ledger.substances[0].dissipated);
         let left = liquid.volumes()[0];
         println!("{tracking:?}: {start} - {drained} = {left}");
         assert!(left < 0.7 * start, "{tracking:?}: it runs out: {left} of {start}");
-        assert!((start - left - drained).abs() < 1e-9, "{tracking:?}: drained {drained}");
+        // What of a level set lies in the drain at the start is gone before the first step.
+        let most = if tracking == Tracking::Markers { 1e-9 } else { 5e-4 };
+        assert!((start - left - drained).abs() < most, "{tracking:?}: drained {drained}");
     }
 }
 
@@ -284,6 +340,23 @@ fn water_runs_over_an_object_and_keeps_out_of_it_however_it_is_tracked() {
         assert!(most < 0.92, "{tracking:?}: {most} J per unit of density, and it fell for 0.90");
         // In the splash, where balls around single markers are larger than what they stand for.
         assert!((volume[1] / volume[0] - 1.0).abs() < 0.15, "{tracking:?}: {volume:?}");
+    }
+}
+
+#[test]
+fn water_that_meets_a_disc_on_the_floor_stays_as_slow_as_it_can_be_however_it_is_tracked() {
+    // Under the disc it narrows to nothing. Speeds of 20 to 460 m/s were reached there; particles reach 15 m/s where the water hits.
+    for (radius, x) in [(0.1, 0.6), (0.1, 0.65), (0.15, 0.65), (0.2, 0.6)] {
+        for tracking in ON_GRID {
+            let water = Cuboid::between([-1.0; 2], [0.35, 0.8]);
+            let mut dam = begin(tank([32, 32], [1.0; 2]), tracking, water);
+            let disc = Obstacle::new("disc", Box::new(Sphere { center: [x, radius], radius }));
+            dam.flow.set_obstacles(vec![disc], Boundary::CutCells).unwrap();
+            let mut fastest = 0.0f64;
+            run(&mut dam, 1.2, 2.0, |_, report| fastest = fastest.max(report.max_speed));
+            println!("{tracking:?}, radius {radius} at {x}: {fastest} m/s");
+            assert!(fastest < 15.0, "{tracking:?}, radius {radius} at {x}: {fastest} m/s");
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use eframe::egui_glow;
 use eframe::glow::{self, HasContext};
 use squall_render::film::{Camera, Projection};
 
@@ -151,7 +152,7 @@ pub struct Wanted {
     pub camera: Camera,
     /// Its size in pixels.
     pub size: [i32; 2],
-    /// Whether the camera moves: half of the pixels along each side are enough.
+    /// Whether it moves: half of the pixels along each side are enough.
     pub moving: bool,
 }
 
@@ -186,7 +187,8 @@ impl View {
     }
 
     /// Draws a moment into the part of the window that is given, in pixels: left, bottom, width, height.
-    pub fn paint(&mut self, gl: &glow::Context, solid: &Arc<Solid>, wanted: &Wanted, into: [i32; 4]) {
+    pub fn paint(&mut self, painter: &egui_glow::Painter, solid: &Arc<Solid>, wanted: &Wanted, into: [i32; 4]) {
+        let gl = painter.gl();
         let (is_new, is_same) = match &self.drawn {
             Some((known, drawn)) => (!Arc::ptr_eq(known, solid), drawn == wanted),
             None => (true, false),
@@ -200,9 +202,8 @@ impl View {
                 self.upload(gl, solid);
             }
             if is_new || !is_same {
-                let before = gl.get_parameter_framebuffer(glow::DRAW_FRAMEBUFFER_BINDING);
                 self.draw(gl, solid, wanted);
-                gl.bind_framebuffer(glow::FRAMEBUFFER, before);
+                gl.bind_framebuffer(glow::FRAMEBUFFER, painter.intermediate_fbo());
                 self.drawn = Some((solid.clone(), *wanted));
             }
             let [left, bottom, width, height] = into;

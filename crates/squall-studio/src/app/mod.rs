@@ -13,10 +13,12 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
 
 use eframe::egui::{self, Key, Modifiers, TextureHandle, Ui};
+use squall::gallery;
 use squall::setup::{Edit, Thing};
 
 use crate::bake::{Bake, Export};
 use crate::open::Opened;
+use crate::place;
 use crate::player::{Command, Shown};
 use crate::recover;
 use crate::session::{Session, Wake};
@@ -41,6 +43,8 @@ enum Then {
 enum Source {
     Gallery(&'static str),
     File(PathBuf),
+    /// What a file says that has no path here.
+    Text(PathBuf, String),
     Scaled(f64),
     /// Smoke that takes one shape after the other.
     Morph(Box<squall::morph::Wishes>),
@@ -283,24 +287,30 @@ impl Studio {
         let (sender, receiver) = channel();
         let (now, wake, edits) = (self.opened.clone(), self.wake.clone(), self.shown.edits.clone());
         let is_change = matches!(source, Source::Changed(_));
+        let fitted = |opened: Opened| opened.within(place::MOST_CELLS);
         let read = move || {
             let opened = match source {
-                Source::Gallery(name) => Opened::named(name),
-                Source::File(path) => Opened::file(&path),
+                Source::Gallery(name) => Opened::named(name).and_then(fitted),
+                Source::File(path) => Opened::file(&path).and_then(fitted),
+                Source::Text(path, text) => {
+                    let name =
+                        path.file_stem().map_or_else(|| "scene".to_owned(), |s| s.to_string_lossy().into_owned());
+                    Opened::text(&name, &text, gallery::assets(), None).and_then(fitted)
+                }
                 Source::Scaled(factor) => now.scaled(factor),
                 Source::Recovered(path) => recover::open(&path).inspect(|_| {
                     let _ = std::fs::remove_file(&path);
                 }),
                 Source::Changed(keys) => now.changed(&keys, &edits),
-                Source::Morph(wishes) => targets::opened(&wishes),
+                Source::Morph(wishes) => targets::opened(&wishes).and_then(fitted),
             };
             // If the window is gone, nobody wants it.
             let _ = sender.send(opened);
             wake();
         };
-        match std::thread::Builder::new().name("open".to_owned()).spawn(read) {
-            Ok(_) => self.opening = Some((is_change, receiver)),
-            Err(e) => self.message = Some(e.to_string()),
+        match place::aside("open", read) {
+            Ok(()) => self.opening = Some((is_change, receiver)),
+            Err(reason) => self.message = Some(reason),
         }
     }
 
@@ -346,19 +356,21 @@ impl Studio {
 
     /// Files that were dropped on the window.
     fn take_dropped(&mut self, ctx: &egui::Context) {
-        let dropped: Vec<PathBuf> =
-            ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
-        for path in dropped {
+        for (path, text) in place::dropped(ctx) {
             // Scenes are opened; pictures and meshes become shapes that smoke takes.
-            match path.extension().and_then(|e| e.to_str()).map(str::to_lowercase).as_deref() {
-                Some("toml") => self.open(Source::File(path)),
-                Some("png" | "jpg" | "jpeg" | "svg" | "obj" | "ply" | "stl" | "glb" | "gltf" | "vdb") => {
+            match (path.extension().and_then(|e| e.to_str()).map(str::to_lowercase).as_deref(), text) {
+                (Some("toml"), Some(text)) => self.open(Source::Text(path, text)),
+                (Some("toml"), None) => self.open(Source::File(path)),
+                (Some("png" | "jpg" | "jpeg" | "svg" | "obj" | "ply" | "stl" | "glb" | "gltf" | "vdb"), None) => {
                     self.targets.add_file(&path);
                 }
                 _ => {
-                    let shown = path.display();
-                    self.message =
-                        Some(format!("{shown} is none of these: a scene (.toml), a picture, a mesh, a volume"));
+                    let known = if place::HAS_DISK {
+                        "a scene (.toml), a picture, a mesh, a volume"
+                    } else {
+                        "a scene (.toml)"
+                    };
+                    self.message = Some(format!("{} is none of these: {known}", path.display()));
                 }
             }
         }
@@ -367,7 +379,7 @@ impl Studio {
     /// Saves what was played as a scene file.
     fn save(&mut self) -> bool {
         let text = self.opened.take(&self.shown.edits);
-        match squall_io::write_whole(Path::new(self.take.trim()), text.as_bytes()) {
+        match place::write(Path::new(self.take.trim()), text.as_bytes()) {
             Ok(()) => {
                 self.saved.clone_from(&self.shown.edits);
                 self.saved_changes.clone_from(&self.opened.changes);
@@ -377,8 +389,8 @@ impl Studio {
                 }
                 true
             }
-            Err(e) => {
-                self.message = Some(e.to_string());
+            Err(reason) => {
+                self.message = Some(reason);
                 false
             }
         }
@@ -589,6 +601,9 @@ impl Studio {
         self.targets(&ctx);
         self.ask(&ctx);
         self.ask_about_left_behind(&ctx);
+        if let Some(wait) = self.session.turn() {
+            ctx.request_repaint_after(wait);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use squall_core::{Parameter, Value};
 use super::view::Tool;
 use super::{Source, Studio};
 use crate::bake::Export;
+use crate::place;
 use crate::player::{Command, Measured};
 
 /// How fast time can run, and what that is called.
@@ -73,14 +74,20 @@ impl Studio {
     /// Scenes to play with.
     pub(super) fn gallery(&mut self, ui: &mut Ui) {
         ui.heading("Scenes");
-        let label = ui.label("Scene file").id;
-        ui.add(egui::TextEdit::singleline(&mut self.file).hint_text("scene.toml")).labelled_by(label);
-        if ui.button("Open file").on_hover_text("Or drop a scene file on the window").clicked() {
-            let path = self.file.trim().into();
-            self.open(Source::File(path));
+        if place::HAS_DISK {
+            let label = ui.label("Scene file").id;
+            ui.add(egui::TextEdit::singleline(&mut self.file).hint_text("scene.toml")).labelled_by(label);
+            if ui.button("Open file").on_hover_text("Or drop a scene file on the window").clicked() {
+                let path = self.file.trim().into();
+                self.open(Source::File(path));
+            }
+        } else {
+            ui.weak("Drop a scene file here to open it.");
         }
         let mut scale = self.opened.scale;
-        let chosen = SCALES.iter().find(|(factor, _)| *factor == scale).map_or("Its own cells", |(_, name)| name);
+        let known = SCALES.iter().find(|(factor, _)| *factor == scale);
+        let chosen =
+            known.map_or_else(|| format!("{:.0} % of the cells", 100.0 * scale), |(_, name)| (*name).to_owned());
         egui::ComboBox::from_label("Cells").selected_text(chosen).show_ui(ui, |ui| {
             for (factor, name) in SCALES {
                 ui.selectable_value(&mut scale, factor, name);
@@ -206,6 +213,23 @@ impl Studio {
             ui.text_edit_singleline(&mut self.take).labelled_by(label);
             if ui.button("Save take").on_hover_text("`squall run` makes the same frames of it: Ctrl+S").clicked() {
                 self.save();
+            }
+            if let Some(share) = place::SHARE
+                && ui
+                    .button("Copy link")
+                    .on_hover_text("Whoever opens it sees this scene, and what was played")
+                    .clicked()
+            {
+                match share(&self.opened.take(&self.shown.edits)) {
+                    Ok(link) => {
+                        ui.ctx().copy_text(link);
+                        self.message = Some("The link is in the clipboard and in the address bar".to_owned());
+                    }
+                    Err(reason) => self.message = Some(reason),
+                }
+            }
+            if !place::HAS_DISK {
+                return;
             }
             egui::ComboBox::from_label("Export").selected_text(self.export.name()).show_ui(ui, |ui| {
                 for export in Export::ALL {

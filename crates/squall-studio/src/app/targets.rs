@@ -7,6 +7,7 @@ use squall::morph::{Morph, Thing, Wishes};
 
 use super::{Source, Studio};
 use crate::open::Opened;
+use crate::place;
 use crate::player::Command;
 use crate::player::things::Grey;
 
@@ -171,7 +172,8 @@ impl Studio {
         let mut wanted = None;
         let mut keys = Vec::new();
         egui::Window::new("Targets").open(&mut open).default_width(420.0).show(ctx, |ui| {
-            ui.label("Smoke is the first of these, and becomes the others: words, or files of pictures, drawings, meshes, volumes; `cloud` is a cloud.");
+            let what = if place::HAS_DISK { "words, or files of pictures, drawings, meshes, volumes" } else { "words" };
+            ui.label(format!("Smoke is the first of these, and becomes the others: {what}; `cloud` is a cloud."));
             let targets = &mut self.targets;
             let mut removed = None;
             for (number, thing) in targets.things.iter_mut().enumerate() {
@@ -188,28 +190,38 @@ impl Studio {
                 if ui.button("Add target").clicked() {
                     targets.things.push(String::new());
                 }
-                ui.add(egui::DragValue::new(&mut targets.duration).range(0.2..=60.0).speed(0.05).prefix("Forms in ").suffix(" s"));
-                ui.add(egui::DragValue::new(&mut targets.hold).range(0.0..=60.0).speed(0.05).prefix("Stays ").suffix(" s"));
+                ui.add(
+                    egui::DragValue::new(&mut targets.duration)
+                        .range(0.2..=60.0)
+                        .speed(0.05)
+                        .prefix("Forms in ")
+                        .suffix(" s"),
+                );
+                ui.add(
+                    egui::DragValue::new(&mut targets.hold).range(0.0..=60.0).speed(0.05).prefix("Stays ").suffix(" s"),
+                );
                 ui.add(egui::DragValue::new(&mut targets.cells).range(24..=512).prefix("Cells "));
                 ui.checkbox(&mut targets.solid, "3D");
             });
             if ui.button("Play targets").clicked() {
                 wanted = Some(targets.wishes());
             }
-            ui.horizontal(|ui| {
-                targets.draw(ui);
-                ui.vertical(|ui| {
-                    if ui.button("Add drawing").clicked()
-                        && let Err(reason) = targets.keep_drawing()
-                    {
-                        self.message = Some(reason);
-                    }
-                    if ui.button("Clear drawing").clicked() {
-                        targets.canvas.fill(255);
-                        targets.canvas_texture = None;
-                    }
+            if place::HAS_DISK {
+                ui.horizontal(|ui| {
+                    targets.draw(ui);
+                    ui.vertical(|ui| {
+                        if ui.button("Add drawing").clicked()
+                            && let Err(reason) = targets.keep_drawing()
+                        {
+                            self.message = Some(reason);
+                        }
+                        if ui.button("Clear drawing").clicked() {
+                            targets.canvas.fill(255);
+                            targets.canvas_texture = None;
+                        }
+                    });
                 });
-            });
+            }
             ui.separator();
             self.compared(ui);
             keys = self.timeline(ui);

@@ -5,6 +5,7 @@ use squall::Setup;
 use squall::setup::{MAPS, Thing};
 
 use super::Studio;
+use crate::place;
 use crate::player::{Command, things};
 
 impl Studio {
@@ -128,7 +129,9 @@ impl Studio {
                 }
             }
             let still = format!("{}_{:04}.png", self.opened.name, self.shown.frame);
-            if ui.button("Still").on_hover_text(format!("This view by the final renderer: {still}")).clicked() {
+            if place::HAS_DISK
+                && ui.button("Still").on_hover_text(format!("This view by the final renderer: {still}")).clicked()
+            {
                 let folder = self.opened.take_path().parent().map(std::path::Path::to_owned).unwrap_or_default();
                 self.send(Command::Still(folder.join(still)));
             }

@@ -12,6 +12,7 @@ use squall_render::Image;
 use squall_render::film::Camera;
 
 use super::{Studio, gl};
+use crate::place;
 use crate::player::{Command, things};
 use crate::volume::Solid;
 
@@ -287,17 +288,18 @@ impl Studio {
     fn paint_solid(&self, ui: &Ui, rect: Rect) {
         let (Some(gpu), Some(solid), Some(camera)) = (&self.view.gpu, &self.view.solid, self.camera()) else { return };
         let (gpu, solid) = (gpu.clone(), solid.clone());
-        let moving = ui.input(|input| input.time) < self.view.turned + 0.2;
-        if moving {
+        let turning = ui.input(|input| input.time) < self.view.turned + 0.2;
+        if turning {
             // When it has come to rest, it is drawn finely.
             ui.ctx().request_repaint_after(std::time::Duration::from_millis(220));
         }
+        let moving = turning || place::COARSE_WHILE_PLAYING && self.shown.playing;
         let paint = move |info: egui::PaintCallbackInfo, painter: &egui_glow::Painter| {
             let into = info.viewport_in_pixels();
             let size = [into.width_px, into.height_px];
             let wanted = gl::Wanted { camera, size, moving };
             let mut view = gpu.lock().unwrap_or_else(PoisonError::into_inner);
-            view.paint(painter.gl(), &solid, &wanted, [into.left_px, into.from_bottom_px, size[0], size[1]]);
+            view.paint(painter, &solid, &wanted, [into.left_px, into.from_bottom_px, size[0], size[1]]);
         };
         ui.painter().add(egui::PaintCallback { rect, callback: Arc::new(egui_glow::CallbackFn::new(paint)) });
     }

@@ -11,17 +11,16 @@ use std::sync::Arc;
 use squall::picture::{Painter, tone};
 use squall::setup::{Change, Edit, Move, Stroke, Thing, edit::MOST};
 use squall::{CancelToken, Driver, Setup, Step};
+use squall_core::clock::Stopwatch;
 use squall_core::visit::StateCopy;
 use squall_render::Image;
 use squall_render::film::Camera;
 
 use crate::open::Opened;
+use crate::place::SNAPSHOTS;
 use crate::volume::Solid;
 pub use shown::{Command, Measured, Shown};
 pub use things::{Grey, Handle};
-
-/// What snapshots may take of memory, in bytes.
-const SNAPSHOTS: usize = 512 << 20;
 
 /// The longest history that plots show, in frames.
 const HISTORY: usize = 100_000;
@@ -564,7 +563,7 @@ impl Player {
             return false;
         }
         self.keep();
-        let start = std::time::Instant::now();
+        let start = Stopwatch::start();
         let steps = self.driver.steps();
         let next = self.driver.frame() + 1;
         let mut last = None;
@@ -577,7 +576,7 @@ impl Player {
             (self.target, self.brush, self.hand) = (None, None, None);
             return true;
         }
-        self.seconds[0] = start.elapsed().as_secs_f64();
+        self.seconds[0] = start.seconds();
         self.steps = self.driver.steps() - steps;
         if let Some(step) = &last {
             let mass = step.report.mass.first().copied().unwrap_or(0.0);
@@ -627,7 +626,7 @@ impl Player {
 
     /// What a view in 3D shows of the present moment.
     fn volume(&mut self) -> Option<Arc<Solid>> {
-        let start = std::time::Instant::now();
+        let start = Stopwatch::start();
         let (time, frame) = (self.driver.time(), self.driver.frame());
         let surface = match self.opened.setup.liquid.is_some() {
             true => self.painter.surface_now(self.driver.simulation()),
@@ -642,16 +641,16 @@ impl Player {
             time,
             frame,
         );
-        self.seconds[1] = start.elapsed().as_secs_f64();
+        self.seconds[1] = start.seconds();
         Some(Arc::new(solid))
     }
 
     /// The picture of the present moment.
     fn draw(&mut self) -> Option<Image> {
-        let start = std::time::Instant::now();
+        let start = Stopwatch::start();
         let (time, frame) = (self.driver.time(), self.driver.frame());
         let drawn = self.painter.draw(self.driver.simulation(), time, frame);
-        self.seconds[1] = start.elapsed().as_secs_f64();
+        self.seconds[1] = start.seconds();
         match drawn {
             Ok(picture) => Some(picture.to_image(&tone(&self.opened.view, time))),
             Err(e) => {

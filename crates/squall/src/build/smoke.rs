@@ -1,12 +1,14 @@
 //! Smoke from a setup.
 
+use squall_core::diffuse::Diffusion;
 use squall_core::embers::Embers;
 use squall_core::flow::{Combustion, Flow};
 use squall_core::force::{Brush, Buoyancy, Confinement, During, Emitter, Force, Loss, Source};
+
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::poisson::{Problem, plan};
 use squall_core::solid::{Boundary, Obstacle};
-use squall_core::{At, Grid, Layout};
+use squall_core::{At, Axis, Grid, Layout};
 
 use super::effects::{ExpressionSource, Noises, Shared, fill_row};
 use super::{BASE_BYTES, BuildError, Estimate};
@@ -203,8 +205,9 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let grid = grid::<D>(&setup.grid);
     let solids = setup.objects.iter().any(|o| o.solid);
     let plan = plan(Problem::of(&grid).with_solids(solids));
-    // Open faces, velocities and distances of solids.
-    let around_solids = if solids { 2 * D + 3 } else { 0 };
+    // Open faces, velocities and distances of solids, and for viscosity links to them.
+    let links = if setup.fluid.viscosity > 0.0 { D } else { 0 };
+    let around_solids = if solids { 2 * D + 3 + links } else { 0 };
     // What is known of the outside of tiles, and the trees of its sums.
     let outside = if setup.grid.is_unbounded() { D + 12 } else { 0 };
     let fields = Flow::<D>::fields_needed(&options(setup, smoke), setup.substances.len())
@@ -214,6 +217,7 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let bytes = (fields as u64)
         .saturating_mul(Layout::<D>::bytes(grid.cells))
         .saturating_add(plan.bytes)
+        .saturating_add(diffusion_bytes(setup, &grid, solids))
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
     let why = match setup.grid.is_unbounded() {
@@ -221,4 +225,18 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         false => plan.reason.to_owned(),
     };
     Estimate { bytes, fields, solver: plan.how(), why }
+}
+
+/// What solves for viscosity and diffusion where no transform does.
+fn diffusion_bytes<const D: usize>(setup: &Setup, grid: &Grid<D>, solids: bool) -> u64 {
+    let direct = !solids && !setup.grid.is_unbounded();
+    // One solver for each component that has ends of its own, one for all that has none.
+    let bounded = grid.axes.iter().filter(|axis| matches!(axis, Axis::Bounded { .. })).count();
+    let flow = if solids { D } else { bounded + usize::from(setup.grid.is_unbounded()) };
+    let viscous = if setup.fluid.viscosity > 0.0 { flow } else { 0 };
+    let mixing = usize::from(!direct && setup.substances.iter().any(|s| s.diffusion > 0.0));
+    match viscous + mixing {
+        0 => 0,
+        kinds => Diffusion::<D>::estimate_bytes(grid.cells.iter().map(|&n| n as u64).product(), kinds as u64),
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use squall_core::Volume;
 use squall_io::vdb::VdbLoaded;
-use squall_io::{OutputFolder, VdbValues, read_particles_ply, read_vdb};
+use squall_io::{Files, OutputFolder, VdbValues, read_particles_ply, read_vdb};
 use squall_render::RenderError;
 use squall_render::map::Range;
 use squall_render::texture::fine::refined;
@@ -87,8 +87,8 @@ fn again(
         Again::Pictures => Outputs::without_simulation(setup, &options.name),
         Again::Meshes => Outputs::of_meshes(setup),
     };
-    let names = [&outputs.series()[..], &outputs.single()[..]];
-    let mut folder = OutputFolder::open(&options.out, owner(setup, options), names, options.start)?;
+    let files = Files { series: &outputs.series(), single: &outputs.single(), end: last + 1 };
+    let mut folder = OutputFolder::open(&options.out, owner(setup, options), files, options.start)?;
     super::tell_of_replacing(&folder, super::Reuse::Nothing, observer);
     // Pictures do not depend on each other: all before the first that is missing or damaged are kept.
     let damage = folder.first_damage(every.clone(), |frame| outputs.files(frame));

@@ -5,7 +5,7 @@ use std::path::Path;
 use squall_io::{Checkpoint, CheckpointError, OutputFolder, Start, checkpoint};
 
 use super::log::Log;
-use super::{Event, Observer, RunError, RunOptions, STEPS, TARGETS, frames};
+use super::{Event, Observer, RunError, RunOptions, STEPS, figures_table, frames};
 use crate::output::Outputs;
 use crate::setup::Setup;
 
@@ -51,7 +51,7 @@ fn usable(
         Some(damage) if damage.frame <= checkpoint.position.frame => {
             Some(format!("{} is {}", damage.path.display(), damage.what))
         }
-        _ => table_fault(folder.path(), outputs, checkpoint),
+        _ => table_fault(folder.path(), setup, outputs, checkpoint),
     };
     let Some(why) = fault(&newest) else { return Ok(Some(newest)) };
     let previous = Checkpoint::open(checkpoint::previous_generation(&path), hash).ok();
@@ -65,14 +65,15 @@ fn usable(
 }
 
 /// What is wrong with the tables and descriptions of a run up to a checkpoint.
-fn table_fault(folder: &Path, outputs: &Outputs, checkpoint: &Checkpoint) -> Option<String> {
+fn table_fault(folder: &Path, setup: &Setup, outputs: &Outputs, checkpoint: &Checkpoint) -> Option<String> {
     let steps = folder.join(STEPS);
     if !Log::reaches(&steps, checkpoint.position.step) {
         return Some(format!("{} is not whole", steps.display()));
     }
-    let targets = folder.join(TARGETS);
-    if targets.exists() && !Log::reaches(&targets, checkpoint.position.frame) {
-        return Some(format!("{} is not whole", targets.display()));
+    if let Some(figures) = figures_table(setup).map(|table| folder.join(table))
+        && !Log::reaches(&figures, checkpoint.position.frame)
+    {
+        return Some(format!("{} is not whole", figures.display()));
     }
     let broken = outputs.all.iter().find(|output| !output.is_intact(folder));
     broken.map(|output| format!("what {} says of the {} is lost", folder.display(), output.name()))

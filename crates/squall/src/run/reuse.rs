@@ -3,11 +3,11 @@
 //! Only where pictures get the same bytes as those of a new run: in 2D, from raw fields. Volumes leave out what is thin, and round.
 
 use squall_io::folder::read_manifest;
-use squall_io::{Manifest, OutputFolder, SceneHash, Start, checkpoint};
+use squall_io::{Files, Manifest, OutputFolder, SceneHash, Start, checkpoint};
 use squall_render::RenderError;
 
 use super::simulate::{Totals, visit};
-use super::{CancelToken, Event, LOGS, Observer, RunError, RunOptions, SCENE, frames, owner, stored};
+use super::{CancelToken, Event, Observer, RunError, RunOptions, SCENE, frames, owner, single_files, stored};
 use crate::driver::Driver;
 use crate::output::Outputs;
 use crate::picture::Painter;
@@ -53,9 +53,8 @@ pub(super) fn draw_again(
     if new_raw(0).into_iter().chain(fields(0)).any(|file| !old_raw(0).contains(&file)) {
         return not_stored;
     }
-    let old_single = old_outputs.single();
-    let old_names = [&old_outputs.series()[..], &old_single[..]];
-    let folder = OutputFolder::open(&options.out, owner(&old, options), old_names, Start::Resume)?;
+    let nothing_more = Files { series: &[], single: &[], end: 0 };
+    let mut folder = OutputFolder::open(&options.out, owner(&old, options), nothing_more, Start::Resume)?;
     let Ok((state, None)) = checkpoint::open_latest(folder.checkpoint_path(), old.hash().into()) else {
         return not_stored;
     };
@@ -73,6 +72,9 @@ pub(super) fn draw_again(
     let text = "only the appearance of the scene has changed: frames are redrawn from its fields, without simulating";
     observer.event(&Event::Notice(text.to_owned()));
     observer.event(&Event::Started { first: (*every.start()).max(1), last: *every.end(), resumed_from: None });
+    let (series, single) = (outputs.series(), single_files(setup, outputs));
+    let files = Files { series: &series, single: &single, end: frames(setup, options).end() + 1 };
+    folder.claim(files)?;
     let mut painter = Painter::new(setup)?;
     painter.set_cancel(cancel);
     let mut drawn = Outputs::without_simulation(setup, &options.name);
@@ -94,10 +96,8 @@ pub(super) fn draw_again(
     outputs.update(folder.path(), position.frame)?;
     squall_io::write_whole(folder.path().join(SCENE), setup.to_toml().as_bytes())?;
     let (path, checkpoints) = (folder.checkpoint_path(), setup.output.checkpoint_seconds > 0.0);
-    let keep: Vec<String> = LOGS.into_iter().chain([SCENE]).map(str::to_owned).chain(outputs.single()).collect();
-    let keep: Vec<String> = keep.into_iter().filter(|name| folder.path().join(name).exists()).collect();
-    let files = |frame| outputs.files(frame);
-    folder.become_edited(owner(setup, options), &outputs.series(), [&old_single, &keep], every, files)?;
+    let keep: Vec<String> = single.iter().filter(|name| folder.path().join(name).exists()).cloned().collect();
+    folder.become_edited(owner(setup, options), files, &keep, every, |frame| outputs.files(frame))?;
     if checkpoints {
         checkpoint::save(&path, setup.hash().into(), position, |visitor| {
             visit(visitor, &mut driver, &mut painter, &mut totals)

@@ -12,7 +12,7 @@ use super::log::Log;
 use super::range::Found;
 use super::report::{Event, Mass, Observer, Outcome, RunError, Summary};
 use super::writer::{Failed, Frame, Writer, Written};
-use super::{CancelToken, LOGS, RunOptions, STEPS, TARGETS, TIMINGS, budget};
+use super::{CancelToken, RunOptions, STEPS, TIMINGS, budget, figures_table, single_files};
 use crate::driver::{Driver, Step};
 use crate::output::{Outputs, Shot, needs_surface};
 use crate::picture::Painter;
@@ -97,9 +97,9 @@ impl<'a> Simulator<'a> {
         let timings = Log::open(folder.path().join(TIMINGS), header, resumed.then_some(made))?;
         let columns: String = driver.simulation_mut().figures().iter().map(|f| format!(",{}", f.name)).collect();
         let header = format!("frame,time{columns}");
-        let targets = match columns.is_empty() {
-            false => Some(Log::open(folder.path().join(TARGETS), &header, resumed.then_some(frame))?),
-            true => None,
+        let targets = match figures_table(setup) {
+            Some(table) => Some(Log::open(folder.path().join(table), &header, resumed.then_some(frame))?),
+            None => None,
         };
         Ok(Self {
             setup,
@@ -266,7 +266,7 @@ impl<'a> Simulator<'a> {
             self.outputs.update(&self.folder, self.frame)?;
         }
         // A checkpoint must not survive what it rests on.
-        self.writer.sync(LOGS.map(str::to_owned).into_iter().chain(self.outputs.single()).collect())?;
+        self.writer.sync(single_files(self.setup, &self.outputs))?;
         if self.setup.output.checkpoint_seconds > 0.0 {
             let position = Position { frame: self.frame, step: self.driver.steps() };
             let Self { driver, painter, totals, .. } = self;

@@ -161,6 +161,11 @@ pub(crate) fn plainly(text: String) -> String {
 }
 
 impl Key {
+    /// The key in a table at this path; at an empty one the key alone.
+    pub(crate) fn path_in(&self, table: &str) -> String {
+        if table.is_empty() { self.name.to_owned() } else { format!("{table}.{}", self.name) }
+    }
+
     pub(crate) fn new(name: &'static str, doc: &[&str], kind: String) -> Self {
         let doc = doc.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
         Key {

@@ -12,7 +12,7 @@ pub(crate) fn read_keys(
     node: &Node,
     reader: &mut Reader<'_, '_>,
     keys: &'static [Key],
-    mut field: impl FnMut(&'static Key, &Node, &mut Reader<'_, '_>),
+    field: &mut dyn FnMut(&'static Key, &Node, &mut Reader<'_, '_>),
 ) -> Option<bool> {
     let Value::Table(entries) = &node.value else {
         let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
@@ -82,9 +82,9 @@ pub(crate) fn complete_value<T: Kind>(
     key: &Key,
     table: &str,
     resolver: &mut Resolver<'_>,
-    default: impl FnOnce(&Resolver<'_>) -> Option<T>,
+    default: fn(&Resolver<'_>) -> Option<T>,
 ) {
-    let path = if table.is_empty() { key.name.to_owned() } else { format!("{table}.{}", key.name) };
+    let path = key.path_in(table);
     match slot {
         Some(typed) => resolver.has_key(key, &path, typed.span),
         None => *slot = default(resolver).map(|value| Spanned { value, span: Span::DEFAULT }),
@@ -129,7 +129,7 @@ macro_rules! table {
                 let mut whole = true;
                 let mut given: Vec<&str> = Vec::new();
                 let keys = Self::all_keys();
-                let known = $crate::scene::table::read_keys(node, reader, keys, |key, node, reader| {
+                let known = $crate::scene::table::read_keys(node, reader, keys, &mut |key, node, reader| {
                     given.push(key.name);
                     $(if key.name == $crate::scene::table::plain_key(stringify!($field)) {
                         table.$field = $crate::scene::table::read_value(node, reader, key);
@@ -209,7 +209,7 @@ macro_rules! table {
                 let mut index = 0;
                 $({
                     let key = &keys[index];
-                    let path = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
+                    let path = key.path_in(path);
                     match &self.$field {
                         Some(value) => $crate::scene::kind::Kind::list(value, &path, key, out),
                         None => out.push($crate::scene::key::Listed { path, key, value: None }),

@@ -22,8 +22,8 @@ impl Writer {
 
     /// Adds `key = value`, if there is a value and it is to be written.
     pub fn line<T: Kind>(&self, lines: &mut Vec<String>, keys: &[Key], name: &str, value: &Option<Spanned<T>>) {
-        if let (Some(value), Some(key)) = (value, keys.iter().find(|key| key.name == name))
-            && self.wants(key)
+        if let Some(value) = value
+            && self.wants_named(keys, name)
         {
             lines.push(format!("{name} = {}", value.write(self)));
         }
@@ -38,8 +38,8 @@ impl Writer {
         value: &Option<Spanned<T>>,
         sections: bool,
     ) {
-        if let (Some(value), Some(key)) = (value, keys.iter().find(|key| key.name == name))
-            && self.wants(key)
+        if let Some(value) = value
+            && self.wants_named(keys, name)
             && value.is_section() == sections
         {
             match sections {
@@ -47,6 +47,10 @@ impl Writer {
                 false => *out += &format!("{name} = {}\n", value.write(self)),
             }
         }
+    }
+
+    fn wants_named(&self, keys: &[Key], name: &str) -> bool {
+        keys.iter().find(|key| key.name == name).is_some_and(|key| self.wants(key))
     }
 
     /// Whether a key is written.

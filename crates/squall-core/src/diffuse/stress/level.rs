@@ -15,14 +15,13 @@ use super::transfer::Transfer;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Ends};
 use crate::layout::{Layout, Row};
-use crate::ops::lanes_sum;
 use crate::poisson::multigrid::{Number, wrap};
 use crate::rows::{self, Span};
 use crate::sample::{Isa, Kernel};
 use std::ops::Range;
 
-/// Cells handled at once.
-const CHUNK: usize = 128;
+/// Faces handled at once.
+const LANES: usize = 8;
 
 /// Which of the fields on edges has the stress between two axes.
 pub(super) const fn pair(a: usize, b: usize) -> usize {
@@ -51,7 +50,7 @@ pub(super) struct Operator<const D: usize, T: Number> {
     pub used: Vec<Span>,
     /// What coefficients and masses are deep in a liquid that is equally thick everywhere; `None` if it is not.
     pub deep: Option<Deep<T>>,
-    /// Of each row a stretch of faces around which all is so: kernels need not read it.
+    /// Of each row a stretch of faces around which all is so, by whole groups of eight: kernels need not read it.
     plain: Vec<Span>,
     /// How far neighbours along each axis lie apart in a box.
     strides: Option<[usize; D]>,
@@ -159,7 +158,7 @@ impl<const D: usize, T: Number> Operator<D, T> {
         rows::items(layout, plain, |row, plain| {
             *plain = Span::default();
             let (Some(deep), false) = (*deep, used[layout.row_number(row)].is_empty()) else { return };
-            *plain = find_plain(row, deep, center, edge, mass);
+            *plain = find_plain(row, deep, center, edge, mass).whole_eights();
         });
     }
 
@@ -168,9 +167,9 @@ impl<const D: usize, T: Number> Operator<D, T> {
         self.run(x, None, out, Job::Apply)
     }
 
-    /// `out = b - A x` in the unknowns, 0 elsewhere in their rows; returns its sum of squares. Needs the joined ghosts of `x`.
-    pub fn residual(&self, x: &VectorField<D, T>, b: &VectorField<D, T>, out: &mut VectorField<D, T>) -> f64 {
-        self.run(x, Some(b), out, Job::Residual)
+    /// `out = b - A x` in the unknowns, 0 elsewhere in their rows. Needs the joined ghosts of `x`.
+    pub fn residual(&self, x: &VectorField<D, T>, b: &VectorField<D, T>, out: &mut VectorField<D, T>) {
+        self.run(x, Some(b), out, Job::Residual);
     }
 
     /// `out = -m d - (A - m) u` in the unknowns, 0 elsewhere in their rows; returns its sum of squares. Needs the ghosts of `u`.
@@ -334,13 +333,50 @@ struct Block<'a, const D: usize, T: Number> {
 impl<const D: usize, T: Number> Kernel for Block<'_, D, T> {
     #[inline(always)]
     fn run(self) {
-        let Block { level, rows, x, other, job, mut out, base, sum } = self;
+        let zero = T::ZERO;
+        let if_unknown = |inverse: T, value: T| if inverse > zero { value } else { zero };
+        match self.job {
+            Job::Apply => self
+                .faces(|f| if_unknown(f.inverse, f.mass * f.here + f.stress), |f, out| f.here.to_f64() * out.to_f64()),
+            Job::Residual => self.faces(|f| if_unknown(f.inverse, f.other - (f.mass * f.here + f.stress)), |_, _| 0.0),
+            Job::Change => self.faces(
+                |f| if_unknown(f.inverse, zero - (f.mass * f.other + f.stress)),
+                |_, out| out.to_f64() * out.to_f64(),
+            ),
+            Job::Smooth { factor, sums: false } => self.faces(|f| f.smoothed(factor), |_, _| 0.0),
+            Job::Smooth { factor, sums: true } => {
+                self.faces(|f| f.smoothed(factor), |f, out| f.other.to_f64() * out.to_f64())
+            }
+        }
+    }
+}
+
+/// What is known of a face, once the stresses on it are.
+#[derive(Clone, Copy)]
+struct Face<T> {
+    stress: T,
+    mass: T,
+    inverse: T,
+    here: T,
+    other: T,
+}
+
+impl<T: Number> Face<T> {
+    #[inline(always)]
+    fn smoothed(self, factor: T) -> T {
+        self.here + factor * self.inverse * (self.other - (self.mass * self.here + self.stress))
+    }
+}
+
+impl<const D: usize, T: Number> Block<'_, D, T> {
+    /// Writes what `value` makes of each face, and adds up what `part` makes of it.
+    #[inline(always)]
+    fn faces(self, value: impl Fn(Face<T>) -> T + Copy, part: impl Fn(Face<T>, T) -> f64 + Copy) {
+        let Block { level, rows, x, other, mut out, base, sum, .. } = self;
         let n = level.layout.cells()[0];
-        let constant = |value: fn(Deep<T>) -> T| [level.deep.map_or(T::ZERO, value); CHUNK];
-        let [deep_center, deep_edge] = [constant(|d| d.center), constant(|d| d.edge)];
-        let [deep_mass, deep_inverse] = [constant(|d| d.mass), constant(|d| d.inverse(D))];
+        let mut sums = [0.0; LANES];
         for number in rows {
-            let (used, plain) = (level.used[number].range(), level.plain[number].range());
+            let (used, plain) = (level.used[number].eights(n), level.plain[number].range());
             if used.is_empty() {
                 continue;
             }
@@ -354,75 +390,116 @@ impl<const D: usize, T: Number> Kernel for Block<'_, D, T> {
                     Some(strides) => Stencil::in_box(level, x, row.start..row.start + n, a, strides),
                     None => Stencil::new(level, x, row, a, pads.insert([Pad::default(); 10])),
                 };
-                let (inverse, mass, here) = (level.inverse[a].row(row), level.mass[a].row(row), x[a].row(row));
-                let other = other.map_or(here, |other| other[a].row(row));
+                let other = other.map_or(stencil.own[0], |other| other[a].row(row));
+                let line = Line { stencil, mass: level.mass[a].row(row), inverse: level.inverse[a].row(row), other };
                 let mut begin = used.start;
-                while begin < used.end {
+                while begin + LANES <= used.end {
+                    let deep = level.deep.filter(|_| plain.contains(&begin));
                     // Up to the next place where what is plain begins or ends.
-                    let is_plain = plain.contains(&begin);
                     let end = match () {
-                        _ if is_plain => plain.end.min(used.end),
-                        _ if begin < plain.start => plain.start.min(used.end),
+                        _ if deep.is_some() => plain.end,
+                        _ if begin < plain.start => plain.start,
                         _ => used.end,
                     };
-                    let len = (end - begin).min(CHUNK);
-                    let mut stress = [T::ZERO; CHUNK];
-                    let stress = &mut stress[..len];
-                    let deep = if is_plain { Some([&deep_center[..len], &deep_edge[..len]]) } else { None };
-                    stencil.stresses(begin, deep, stress);
-                    let (inverse, mass) = match is_plain {
-                        true => (&deep_inverse[..len], &deep_mass[..len]),
-                        false => (&inverse[begin..begin + len], &mass[begin..begin + len]),
-                    };
-                    let (here, other) = (&here[begin..begin + len], &other[begin..begin + len]);
-                    let out = &mut out[begin..begin + len];
-                    let zero = T::ZERO;
-                    match job {
-                        Job::Apply => {
-                            for i in 0..len {
-                                let ax = mass[i] * here[i] + stress[i];
-                                out[i] = if inverse[i] > zero { ax } else { zero };
-                            }
-                            *sum += dot(here, out);
-                        }
-                        Job::Residual => {
-                            for i in 0..len {
-                                let left = other[i] - (mass[i] * here[i] + stress[i]);
-                                out[i] = if inverse[i] > zero { left } else { zero };
-                            }
-                            *sum += dot(out, out);
-                        }
-                        Job::Change => {
-                            for i in 0..len {
-                                let left = zero - (mass[i] * other[i] + stress[i]);
-                                out[i] = if inverse[i] > zero { left } else { zero };
-                            }
-                            *sum += dot(out, out);
-                        }
-                        Job::Smooth { factor, sums } => {
-                            for i in 0..len {
-                                let left = other[i] - (mass[i] * here[i] + stress[i]);
-                                out[i] = here[i] + factor * inverse[i] * left;
-                            }
-                            if sums {
-                                *sum += dot(other, out);
-                            }
-                        }
+                    let end = end - (end - begin) % LANES;
+                    let (line, out) = (line.cut(begin..end), &mut out[begin..end]);
+                    match deep {
+                        Some(deep) => line.plain::<D>(deep, value, part, out, &mut sums),
+                        None => line.eights::<D, LANES>(value, part, out, &mut sums),
                     }
-                    begin += len;
+                    begin = end;
                 }
+                line.cut(begin..used.end).eights::<D, 1>(value, part, &mut out[begin..used.end], &mut sums);
             }
+        }
+        *sum += sums.iter().sum::<f64>();
+    }
+}
+
+/// All that is known of the faces of a row across an axis.
+#[derive(Clone, Copy)]
+struct Line<'a, T> {
+    stencil: Stencil<'a, T>,
+    mass: &'a [T],
+    inverse: &'a [T],
+    other: &'a [T],
+}
+
+impl<'a, T: Number> Line<'a, T> {
+    #[inline(always)]
+    fn cut(self, at: Range<usize>) -> Self {
+        let cut = |values: &'a [T]| &values[at.clone()];
+        Line {
+            stencil: self.stencil.cut(at.clone()),
+            mass: cut(self.mass),
+            inverse: cut(self.inverse),
+            other: cut(self.other),
+        }
+    }
+
+    /// By groups of so many.
+    #[inline(always)]
+    fn eights<const D: usize, const W: usize>(
+        self,
+        value: impl Fn(Face<T>) -> T,
+        part: impl Fn(Face<T>, T) -> f64,
+        out: &mut [T],
+        sums: &mut [f64; LANES],
+    ) {
+        let n = out.len();
+        let mut begin = 0;
+        while begin + W <= n {
+            let stress: [T; W] = self.stencil.stresses::<D, W>(n, begin);
+            let here = group::<T, W>(self.stencil.own[0], n, begin);
+            let [mass, inverse, other] = [self.mass, self.inverse, self.other].map(|v| group::<T, W>(v, n, begin));
+            let mut found = [T::ZERO; W];
+            for l in 0..W {
+                let face =
+                    Face { stress: stress[l], mass: mass[l], inverse: inverse[l], here: here[l], other: other[l] };
+                found[l] = value(face);
+                sums[l] += part(face, found[l]);
+            }
+            out[begin..begin + W].copy_from_slice(&found);
+            begin += W;
+        }
+    }
+
+    /// Where all coefficients are the same.
+    #[inline(always)]
+    fn plain<const D: usize>(
+        self,
+        deep: Deep<T>,
+        value: impl Fn(Face<T>) -> T,
+        part: impl Fn(Face<T>, T) -> f64,
+        out: &mut [T],
+        sums: &mut [f64; LANES],
+    ) {
+        let (n, mass, inverse) = (out.len(), deep.mass, deep.inverse(D));
+        let mut begin = 0;
+        while begin + LANES <= n {
+            let stress = self.stencil.plain_stresses::<D, LANES>(deep, n, begin);
+            let here = group::<T, LANES>(self.stencil.own[0], n, begin);
+            let other = group::<T, LANES>(self.other, n, begin);
+            let mut found = [T::ZERO; LANES];
+            for l in 0..LANES {
+                let face = Face { stress: stress[l], mass, inverse, here: here[l], other: other[l] };
+                found[l] = value(face);
+                sums[l] += part(face, found[l]);
+            }
+            out[begin..begin + LANES].copy_from_slice(&found);
+            begin += LANES;
         }
     }
 }
 
+/// Some of `n` values.
 #[inline(always)]
-fn dot<T: Number>(a: &[T], b: &[T]) -> f64 {
-    let b = &b[..a.len()];
-    lanes_sum(a.len(), |i| a[i].to_f64() * b[i].to_f64())
+fn group<T, const W: usize>(values: &[T], n: usize, begin: usize) -> &[T; W] {
+    values[..n][begin..begin + W].try_into().expect("as many")
 }
 
 /// All that the stresses on the faces of a row across axis `a` are made of.
+#[derive(Clone, Copy)]
 struct Stencil<'a, T> {
     /// The component itself: here, next up and down its own axis.
     own: [&'a [T]; 3],
@@ -430,7 +507,6 @@ struct Stencil<'a, T> {
     center: [&'a [T]; 2],
     /// For each other axis `b`.
     across: [Across<'a, T>; 2],
-    count: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -459,8 +535,7 @@ impl<'a, T: Number> Stencil<'a, T> {
         let own = [here(&x[a]), up(&x[a], a), down(&x[a], a)];
         let center = [here(&level.center[a]), down(&level.center[a], a)];
         let mut across = [Across { own: [own[0]; 2], other: [own[0]; 4], edge: [own[0]; 2] }; 2];
-        let mut count = 0;
-        for b in (0..D).filter(|&b| b != a) {
+        for (count, b) in (0..D).filter(|&b| b != a).enumerate() {
             let (u, edge) = (&x[b], &level.edge[pair(a, b)]);
             let corner = row.start + strides[b] - strides[a];
             across[count] = Across {
@@ -468,9 +543,8 @@ impl<'a, T: Number> Stencil<'a, T> {
                 other: [here(u), down(u, a), up(u, b), &u.data[corner..corner + row.len()]],
                 edge: [here(edge), up(edge, b)],
             };
-            count += 1;
         }
-        Stencil { own, center, across, count }
+        Stencil { own, center, across }
     }
 
     /// On tiles, whose rows may have neighbours anywhere.
@@ -489,8 +563,7 @@ impl<'a, T: Number> Stencil<'a, T> {
         let mut across = [Across { own: [none; 2], other: [none; 4], edge: [none; 2] }; 2];
         let mut pads = [Some((p3, p4, p5, p6)), None];
         let mut more = Some((p7, p8, p9));
-        let mut count = 0;
-        for b in (0..D).filter(|&b| b != a) {
+        for (count, b) in (0..D).filter(|&b| b != a).enumerate() {
             let (u, edge) = (&x[b], &level.edge[pair(a, b)]);
             // Along x rows of tiles are copied: only one of the axes is that one.
             across[count] = if a == 0 {
@@ -524,30 +597,64 @@ impl<'a, T: Number> Stencil<'a, T> {
                     edge: [edge.row(row), edge.row(row.up(b))],
                 }
             };
-            count += 1;
         }
-        Stencil { own, center, across, count }
+        Stencil { own, center, across }
     }
 
-    /// What the stresses take from the faces from `begin` on; `deep` has the coefficients, if they are the same everywhere.
+    /// Some faces of the row.
     #[inline(always)]
-    fn stresses(&self, begin: usize, deep: Option<[&[T]; 2]>, out: &mut [T]) {
-        let n = out.len();
-        let cut = |values: &'a [T]| &values[begin..begin + n];
+    fn cut(&self, at: Range<usize>) -> Self {
+        let cut = |values: &'a [T]| &values[at.clone()];
+        let across = |across: Across<'a, T>| Across {
+            own: across.own.map(cut),
+            other: across.other.map(cut),
+            edge: across.edge.map(cut),
+        };
+        let across = [across(self.across[0]), across(self.across[1])];
+        Stencil { own: self.own.map(cut), center: self.center.map(cut), across }
+    }
+
+    /// What the stresses take from some of `n` faces.
+    #[inline(always)]
+    fn stresses<const D: usize, const W: usize>(&self, n: usize, begin: usize) -> [T; W] {
+        let cut = |values: &'a [T]| group::<T, W>(values, n, begin);
         let [here, up, down] = self.own.map(cut);
-        let [high, low] = deep.map_or(self.center.map(cut), |[center, _]| [center; 2]);
-        for i in 0..n {
-            out[i] = low[i] * (here[i] - down[i]) - high[i] * (up[i] - here[i]);
+        let [high, low] = self.center.map(cut);
+        let mut out = [T::ZERO; W];
+        for l in 0..W {
+            out[l] = low[l] * (here[l] - down[l]) - high[l] * (up[l] - here[l]);
         }
-        for across in &self.across[..self.count] {
+        for across in &self.across[..D - 1] {
             let [up, down] = across.own.map(cut);
             let [other, beside, above, corner] = across.other.map(cut);
-            let [low, high] = deep.map_or(across.edge.map(cut), |[_, edge]| [edge; 2]);
-            for i in 0..n {
-                let below = low[i] * ((here[i] - down[i]) + (other[i] - beside[i]));
-                let over = high[i] * ((up[i] - here[i]) + (above[i] - corner[i]));
-                out[i] += below - over;
+            let [low, high] = across.edge.map(cut);
+            for l in 0..W {
+                let below = low[l] * ((here[l] - down[l]) + (other[l] - beside[l]));
+                let over = high[l] * ((up[l] - here[l]) + (above[l] - corner[l]));
+                out[l] += below - over;
             }
         }
+        out
+    }
+
+    /// The same where all coefficients are.
+    #[inline(always)]
+    fn plain_stresses<const D: usize, const W: usize>(&self, deep: Deep<T>, n: usize, begin: usize) -> [T; W] {
+        let cut = |values: &'a [T]| group::<T, W>(values, n, begin);
+        let [here, up, down] = self.own.map(cut);
+        let mut out = [T::ZERO; W];
+        for l in 0..W {
+            out[l] = deep.center * ((here[l] - down[l]) - (up[l] - here[l]));
+        }
+        for across in &self.across[..D - 1] {
+            let [up, down] = across.own.map(cut);
+            let [other, beside, above, corner] = across.other.map(cut);
+            for l in 0..W {
+                let below = (here[l] - down[l]) + (other[l] - beside[l]);
+                let over = (up[l] - here[l]) + (above[l] - corner[l]);
+                out[l] += deep.edge * (below - over);
+            }
+        }
+        out
     }
 }

@@ -56,6 +56,9 @@ pub(super) struct Far<const D: usize> {
     traced: f64,
     advected: f64,
     pushed: f64,
+    /// What flows out of open sides in the ring adds to the charges, per second; `None` if there are no open sides. (There the pressure is zero, and
+    /// `P = k`; where something enters, that was at rest outside, and `P` is zero.)
+    leaving: Option<Field<D>>,
     /// What solids added to the charges in the last step, per second.
     induced: Option<Field<D>>,
 }
@@ -64,6 +67,8 @@ impl<const D: usize> Far<D> {
     pub fn on(layout: &Layout<D>, grid: &Grid<D>, edge: &Edge<D>, isa: Isa) -> Result<Self, OutOfMemory> {
         // In a mirror `k` looks the same.
         let ends = grid.flat_ends(0.0);
+        let is_open = grid.axes.iter().filter_map(|axis| axis.sides()).flatten().any(|side| side == Side::Open);
+        let leaving = if is_open { Some(Field::on(layout, At::Center, ends)?) } else { None };
         let near = |r: usize| {
             let row = layout.row(r);
             let has = |row: Row<'_, D>| row.tile().is_some() && edge.cells[layout.row_number(row)] != 0;
@@ -73,7 +78,7 @@ impl<const D: usize> Far<D> {
             }
         };
         Ok(Far {
-            ring: Ring::of(layout, edge, 2),
+            ring: Ring::of(layout, grid, edge, 2),
             head: Field::on(layout, At::Center, ends)?,
             kept: vector(|c| Field::on(layout, At::Face(c), ends))?,
             tree: Tree::on(layout, isa),
@@ -83,15 +88,30 @@ impl<const D: usize> Far<D> {
             traced: 0.0,
             advected: 0.0,
             pushed: 0.0,
+            leaving,
             induced: None,
         })
     }
 
     /// Paths may come from this many cells away.
-    pub fn set_reach(&mut self, layout: &Layout<D>, edge: &Edge<D>, cells: usize) {
+    pub fn set_reach(&mut self, layout: &Layout<D>, grid: &Grid<D>, edge: &Edge<D>, cells: usize) {
         let width = (cells + 1).clamp(2, tile_width::<D>() / 2);
         if width != self.ring.width {
-            self.ring = Ring::of(layout, edge, width);
+            self.ring = Ring::of(layout, grid, edge, width);
+        }
+    }
+
+    /// Looks at what flows out of open sides.
+    fn note_what_leaves(&mut self, v: &VectorField<D>, h: f64) {
+        let Some(leaving) = &mut self.leaving else { return };
+        leaving.fill(0.0);
+        let double_layer = (2.0 / (h * h)) as Real;
+        for (a, v) in v.iter().enumerate() {
+            for open in &mut self.ring.on_open_sides[a] {
+                let leaves = open.outwards * v.data[open.face] > 0.0;
+                open.head = if leaves { self.head.data[open.cell] } else { 0.0 };
+                leaving.data[open.cell] -= double_layer * open.head;
+            }
         }
     }
 
@@ -113,6 +133,7 @@ impl<const D: usize> Flow<D> {
         let Some(air) = Air::of(&mut self.following) else { return };
         let v = if lent { &*self.scratch.lend() } else { &self.velocity };
         set_head(&mut air.far.head, v, self.options.wind);
+        air.far.note_what_leaves(v, self.grid.spacing[0]);
         air.far.traced = dt;
     }
 
@@ -134,6 +155,9 @@ impl<const D: usize> Flow<D> {
                     kept.copy_from_slice(u.row(row));
                 }
             });
+            for open in &far.ring.on_open_sides[c] {
+                kept.data[open.face] = u.data[open.face];
+            }
         }
     }
 
@@ -158,6 +182,12 @@ impl<const D: usize> Flow<D> {
                     each_bit(bits, |x| u[x] = restored(x));
                 }
             });
+            for open in &far.ring.on_open_sides[c] {
+                // From the centre of the cell it is half a cell to the side.
+                let change = 2.0 * (open.head - head.data[open.cell]);
+                u.data[open.face] = kept.data[open.face] - scale * open.outwards * change;
+            }
+            u.forget_ghosts();
         }
         if advected {
             far.advected += far.traced;
@@ -277,11 +307,14 @@ impl<const D: usize> Flow<D> {
         let fresh: Vec<[i32; D]> =
             new.as_tiles()?.coords().iter().copied().filter(|&c| old.find(c).is_none()).collect();
         let Flow { grid, velocity, pressure, obstacles, layout, following, .. } = self;
-        let Far { tree, head, ring, .. } = &mut Air::of(following)?.far;
+        let far = &mut Air::of(following)?.far;
         if fresh.is_empty() {
             return None;
         }
         velocity.iter_mut().for_each(|u| u.fill_halo());
+        set_head(&mut far.head, velocity, self.options.wind);
+        far.note_what_leaves(velocity, grid.spacing[0]);
+        let Far { tree, head, ring, leaving, .. } = far;
         let solids = obstacles.as_ref().map(|o| &o.solids);
         let mirrors = mirrors(grid, solids);
         let h2 = grid.spacing[0] * grid.spacing[0];
@@ -294,14 +327,13 @@ impl<const D: usize> Flow<D> {
             tree.sum(&mirrors_of_vorticity::<D>(&mirrors, a), &mut points);
             *stream = collect(&points, -h2);
         }
-        set_head(head, velocity, self.options.wind);
         let whole = &mut self.potential;
         add_up(whole, &[(1.0, &*pressure), (1.0, &*head)], solids);
         whole.fill_halo();
         let whole = &self.potential;
         tree.set(layout, |row, out| {
             laplacian(whole, None, grid.spacing[0], row, out);
-            each_bit(ring.cells[layout.row_number(row)], |x| out[x] = 0.0);
+            only_what_leaves(ring.cells[layout.row_number(row)], (leaving, 1.0), row, out);
         });
         any |= !tree.is_empty();
         tree.sum(&mirrors, &mut points);
@@ -376,7 +408,7 @@ impl<const D: usize> Far<D> {
         if self.edge.is_empty() {
             self.edge = points_of(layout, outermost);
         }
-        let Far { ring, tree, edge, beside_edge, induced, .. } = self;
+        let Far { ring, tree, edge, beside_edge, induced, leaving, .. } = self;
         let (done, right) = (&*held, &*rhs);
         let charges = |row: Row<'_, D>, out: &mut [Real]| {
             laplacian(done, solids, h, row, out);
@@ -387,7 +419,7 @@ impl<const D: usize> Far<D> {
             if let Some(induced) = induced.as_ref().filter(|_| solids.is_some_and(|s| s.is_near(row))) {
                 out.iter_mut().zip(induced.row(row)).for_each(|(out, i)| *out += time * i);
             }
-            each_bit(ring.cells[layout.row_number(row)], |x| out[x] = 0.0);
+            only_what_leaves(ring.cells[layout.row_number(row)], (leaving, time), row, out);
         });
         tree.sum(&mirrors(grid, solids), edge);
         if let (Some(induced), Some(solids)) = (induced, solids) {
@@ -469,19 +501,19 @@ impl<const D: usize> Far<D> {
         let h = grid.spacing[0];
         add_up(done, &self.done(pressure), None);
         done.fill_halo();
-        let done = &*done;
+        let (done, leaving, time) = (&*done, &self.leaving, self.advected as Real);
         space.set(|row, out| {
             laplacian(done, None, h, row, out);
             out.iter_mut().zip(rhs.row(row)).for_each(|(out, r)| *out += r);
-            each_bit(outermost.cells[layout.row_number(row)], |x| out[x] = 0.0);
+            only_what_leaves(outermost.cells[layout.row_number(row)], (leaving, time), row, out);
         });
         if self.sides.is_empty() {
             self.sides = space.along_sides().map(points_on).collect();
         }
-        let Far { ring, tree, sides, .. } = self;
+        let Far { ring, tree, sides, leaving, .. } = self;
         tree.set(layout, |row, out| {
             out.copy_from_slice(space.row(row));
-            each_bit(ring.cells[layout.row_number(row)], |x| out[x] = 0.0);
+            only_what_leaves(ring.cells[layout.row_number(row)], (leaving, time), row, out);
         });
         tree.sum(&mirrors(grid, None), sides);
         for points in sides {
@@ -498,6 +530,19 @@ impl<const D: usize> Far<D> {
     /// What the pressure and advection have done already, as a potential.
     fn done<'a>(&'a self, pressure: &'a Field<D>) -> [(Real, &'a Field<D>); 2] {
         [(self.pushed as Real, pressure), (self.advected as Real, &self.head)]
+    }
+}
+
+/// In these cells of a row there are no charges but those of what leaves through open sides, for a time.
+fn only_what_leaves<const D: usize>(
+    bits: u64,
+    (leaving, time): (&Option<Field<D>>, Real),
+    row: Row<'_, D>,
+    out: &mut [Real],
+) {
+    match leaving {
+        None => each_bit(bits, |x| out[x] = 0.0),
+        Some(leaving) => each_bit(bits, |x| out[x] = time * leaving.row(row)[x]),
     }
 }
 
@@ -568,10 +613,43 @@ struct Ring<const D: usize> {
     nodes: [Vec<u64>; D],
     /// Rows with faces beside such edges.
     touched: Vec<bool>,
+    /// Faces of these cells on open sides, across each axis.
+    on_open_sides: [Vec<OnOpenSide>; D],
+}
+
+/// A face on an open side: where it and its cell are stored, which way is out, and `k` on it, which is zero where something enters.
+struct OnOpenSide {
+    face: usize,
+    cell: usize,
+    outwards: Real,
+    head: Real,
+}
+
+/// The faces on open sides across an axis of the cells of rows that have a bit.
+fn faces_on_open_sides<const D: usize>(layout: &Layout<D>, grid: &Grid<D>, cells: &[u64], a: usize) -> Vec<OnOpenSide> {
+    let Some(sides) = grid.axes[a].sides() else { return Vec::new() };
+    let mut all = Vec::new();
+    let mut cursor = layout.cursor();
+    for (r, bits) in cells.iter().enumerate() {
+        let first = layout.row(r).index;
+        each_bit(*bits, |x| {
+            let mut cell = first;
+            cell[0] += x as isize;
+            for (i, end) in grid.end_faces(a).into_iter().enumerate() {
+                let mut face = cell;
+                face[a] += i as isize;
+                if sides[i] == Side::Open && face[a] == end {
+                    let [face, cell] = [face, cell].map(|at| cursor.offset(at));
+                    all.push(OnOpenSide { face, cell, outwards: [-1.0, 1.0][i], head: 0.0 });
+                }
+            }
+        });
+    }
+    all
 }
 
 impl<const D: usize> Ring<D> {
-    fn of(layout: &Layout<D>, edge: &Edge<D>, width: usize) -> Self {
+    fn of(layout: &Layout<D>, grid: &Grid<D>, edge: &Edge<D>, width: usize) -> Self {
         let n = tile_width::<D>();
         let all = (1u64 << n) - 1;
         let find = |row: Row<'_, D>| {
@@ -623,7 +701,8 @@ impl<const D: usize> Ring<D> {
             has(row) || has(row.shifted(0, n as isize)) || (1..D).any(|a| has(row.up(a)))
         };
         let touched = rows().map(touched).collect();
-        Ring { width, cells: found, faces, nodes, touched }
+        let on_open_sides = each(|c| faces_on_open_sides(layout, grid, &found, c));
+        Ring { width, cells: found, faces, nodes, touched, on_open_sides }
     }
 }
 

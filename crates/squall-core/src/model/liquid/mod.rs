@@ -32,9 +32,9 @@ use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::flow::{Flow, fastest};
 use crate::force::Brush;
-use crate::grid::{At, Axis, Grid};
+use crate::grid::{At, Axis, Grid, Side};
 use crate::ledger::Account;
-use crate::level_set::{self, Extrapolation};
+use crate::level_set::{self, Extrapolation, SLIVER};
 use crate::ops;
 use crate::parameter::ParameterList;
 use crate::particles::{Blend, Particles, within};
@@ -53,8 +53,8 @@ use std::sync::Arc;
 pub use tension::DENSITY;
 use thick::Thick;
 pub use thick::{Law, Melting, Surroundings, Viscous};
-use tracking::ByLevelSet;
 pub use tracking::Tracking;
+use tracking::{ByLevelSet, NARROW};
 
 /// Particles per cell along each axis.
 pub const PER_AXIS: usize = 2;
@@ -68,6 +68,8 @@ const CORRECT: Real = 0.1;
 const CALM: Real = 0.1;
 /// To which part it is found.
 const ROUGHLY: f64 = 0.05;
+/// Less room than this part of a layer of cells holds no air.
+const LEAST_AIR: f64 = 0.25;
 /// No cell grows or shrinks by more than this part in a step.
 const MOST: Real = 0.25;
 
@@ -209,6 +211,7 @@ impl<const D: usize> Liquid<D> {
         let t = self.flow.time();
         self.make_room(cfl)?;
         let before = [self.count(), self.lost, self.drained];
+        self.note_volume();
         self.open_carried();
         self.find_push(); //                        grad p, as objects still are
         self.flow.move_obstacles(t + dt);
@@ -279,7 +282,7 @@ impl<const D: usize> Liquid<D> {
         let (open, h) = (obstacles.as_ref().map(|o| o.solids.open()), grid.spacing[0]);
         pressure.fill_halo();
         level_set::gradient(pressure, &self.phi, open, h, push);
-        self.extrapolation.apply(push, None, &self.phi, open, 2);
+        self.extrapolation.apply(push, None, &self.phi, open.map(|open| (open, SLIVER)), 2);
         self.flow.timings.stop(Stage::Advect, timer);
     }
 
@@ -399,6 +402,11 @@ impl<const D: usize> Liquid<D> {
             Tracking::LevelSet => self.surface_of_level_set()?,
             _ => level_set::around_particles(&self.particles, &mut self.scatter, h, &mut self.phi)?,
         }
+        let full = self.by_level_set.is_none() && self.is_full();
+        if full {
+            self.phi.fill(-level_set::FAR * h);
+        }
+        self.flow.walls_let_go = !full && self.by_level_set.is_none();
         self.wet_deep();
         if let Some(solids) = self.flow.solids() {
             level_set::wet_solids(&mut self.phi, solids, h);
@@ -420,6 +428,16 @@ impl<const D: usize> Liquid<D> {
         });
         self.flow.timings.stop(Stage::Follow, timer);
         Ok(())
+    }
+
+    /// Whether there is no room for air: in a closed box what is missing would be less than a part of a layer of cells under its lid.
+    fn is_full(&self) -> bool {
+        let grid = &self.flow.grid;
+        let closed = grid.axes.iter().all(|axis| axis.sides().is_none_or(|sides| !sides.contains(&Side::Open)));
+        let room = self.flow.solids().map_or(grid.cell_count() as f64, |solids| solids.fluid_volume());
+        let layer = grid.cell_count() as f64 / *grid.cells.iter().max().expect("at least one axis") as f64;
+        let liquid = self.count() as f64 * self.particle_volume() / grid.cell_volume();
+        closed && !self.flow.is_unbounded() && room - liquid < LEAST_AIR * layer.min(liquid)
     }
 
     /// Velocities of particles to faces. On the grid nothing is told of by particles: beyond the surface only what is continued counts.
@@ -521,7 +539,7 @@ impl<const D: usize> Liquid<D> {
         flow.solve_in_liquid(density, ROUGHLY);
         let open = flow.obstacles.as_ref().map(|o| o.solids.open());
         level_set::gradient(&flow.potential, phi, open, grid.spacing[0], apart);
-        self.extrapolation.apply(apart, None, phi, open, 2);
+        self.extrapolation.apply(apart, None, phi, open.map(|open| (open, SLIVER)), 2);
         self.flow.timings.stop(Stage::Follow, timer);
         Ok(())
     }
@@ -531,9 +549,9 @@ impl<const D: usize> Liquid<D> {
         let surface = FreeSurface { phi: &self.phi, state: &self.state };
         let done = self.flow.project_liquid(surface);
         let timer = self.flow.timings.start();
-        let layers = layers(cfl);
+        let (layers, least) = (layers(cfl), if self.is_on_grid() { NARROW } else { SLIVER });
         let Flow { velocity, before, pressure, obstacles, grid, walls_let_go, .. } = &mut self.flow;
-        let open = obstacles.as_ref().map(|o| o.solids.open());
+        let open = obstacles.as_ref().map(|o| (o.solids.open(), least));
         self.extrapolation.apply(velocity, Some((before, pressure)), &self.phi, open, layers);
         if !*walls_let_go {
             for u in velocity.iter_mut() {
