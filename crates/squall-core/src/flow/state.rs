@@ -22,6 +22,9 @@ use crate::volume::{BLOCK, BLOCK_CELLS, Volume};
 /// The time over which forces are tried at the start, to learn how fast they will be, in seconds.
 const TRIAL: f64 = 1e-4;
 
+/// So often the flow around obstacles on tiles is found at the start: each time what they do to the air outside is known better.
+const ROUNDS_TO_START: usize = 5;
+
 impl<const D: usize> Flow<D> {
     /// Begins a step of `dt` seconds: memory, tiles and solids are where they have to be, the accounts are open. Returns how
     /// many cells things move by, at most.
@@ -55,11 +58,16 @@ impl<const D: usize> Flow<D> {
             return Ok(());
         }
         self.started = true;
+        // An obstacle that the first tiles cut off would push air out of their ends.
+        match self.follow(1.0, TRIAL) {
+            Err(StepError::OutOfMemory(error)) => return Err(error),
+            // The first step says so.
+            Err(_) | Ok(()) => {}
+        }
         self.place_obstacles(self.clock.time);
         self.clear_obstacles();
         self.velocity.iter_mut().for_each(|u| u.set_end_faces());
-        // What a starting field has of divergence is no pressure that goes on acting.
-        self.max_speed = self.project(None).max_speed;
+        self.start_velocity();
         for (before, now) in self.before.iter_mut().zip(&self.velocity) {
             before.copy_all(now);
         }
@@ -74,6 +82,23 @@ impl<const D: usize> Flow<D> {
         self.acceleration = gained.fold(0.0, f64::max) / TRIAL;
         self.before_by = 0.0;
         Ok(())
+    }
+
+    /// Makes the initial velocity free of divergence. What it had of that is no pressure that goes on acting.
+    fn start_velocity(&mut self) {
+        let solids_outside = Air::of(&mut self.following).is_some_and(|air| air.far.start_at_once(true));
+        for (before, now) in self.before.iter_mut().zip(&self.velocity) {
+            before.copy_all(now);
+        }
+        for round in 0..if solids_outside { ROUNDS_TO_START } else { 1 } {
+            if round > 0 {
+                self.velocity.iter_mut().zip(&self.before).for_each(|(u, before)| u.copy_all(before));
+            }
+            self.max_speed = self.project(None).max_speed;
+        }
+        if let Some(air) = Air::of(&mut self.following) {
+            air.far.start_at_once(false);
+        }
     }
 
     /// Makes sure that there is memory for what is asked for, whatever was changed since the last step.

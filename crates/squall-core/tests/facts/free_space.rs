@@ -4,7 +4,7 @@ use squall_core::clock::next_dt;
 use squall_core::force::Buoyancy;
 use squall_core::model::Splitting;
 use squall_core::model::smoke::{Options, Smoke};
-use squall_core::shape::{HalfSpace, Sphere};
+use squall_core::shape::{HalfSpace, Motion, Moving, Sphere};
 use squall_core::solid::{Boundary, Obstacle};
 use squall_core::{At, Axis, Grid, Side, Simulation};
 
@@ -300,6 +300,74 @@ fn a_pair_of_vortices_travels_at_its_own_speed() {
     println!("{free} in free space, {boxed} in a box");
     // Smoke at its rim is left behind; walls four metres away slow it by (a / 4)^2 or so.
     assert!((free - 1.0).abs() < 0.04 && (free / boxed - 1.0).abs() < 0.02, "{free} and {boxed}");
+}
+
+#[test]
+fn heat_that_diffuses_fast_is_as_hot_as_in_a_wide_box() {
+    let spread = |grid: Grid<2>| {
+        let mut sim = thermal(grid, Options::default());
+        sim.flow.forces.clear();
+        sim.flow.substances[0].diffusion = 1.0;
+        sim.flow.substances[0].threshold = 1e-4;
+        run(&mut sim, 0.5);
+        let field = &sim.flow.substances[0].field;
+        [squall_core::ops::sum(field), f64::from(squall_core::ops::max_abs(field))]
+    };
+    let h = 1.0 / 24.0;
+    let (free, boxed) = (spread(unbounded(h)), spread(wide(h, [16.0, 16.0])));
+    // A part of 1e-3 is further away than where it is thinner than the threshold.
+    for (free, boxed) in free.into_iter().zip(boxed) {
+        assert!((free / boxed - 1.0).abs() < 0.01, "{free} where there are no bounds, {boxed} in the wide box");
+    }
+}
+
+/// A puff of smoke at rest below a ball that moves at a constant speed from the start.
+fn with_moving_ball<const D: usize>(grid: Grid<D>) -> Smoke<D> {
+    let mut sim = thermal(grid, Options::default());
+    let (mut center, mut velocity) = ([0.0; D], [0.0; D]);
+    (center[0], center[1], velocity[0]) = (-0.2, 0.45, 0.4);
+    let motion = Motion { velocity, ..Motion::default() };
+    let ball = Obstacle::new("ball", Box::new(Moving::new(Sphere { center, radius: 0.15 }, motion)));
+    sim.flow.set_obstacles(vec![ball], Boundary::CutCells).unwrap();
+    sim
+}
+
+/// How much the velocities in the tiles of one differ from those in the other, relative to these (root mean square).
+fn difference<const D: usize>(free: &Smoke<D>, wide: &Smoke<D>) -> f64 {
+    let (mut off, mut all) = (0.0, 0.0);
+    // Places in the wide box are counted from its corner.
+    let corner: [isize; D] =
+        std::array::from_fn(|a| (wide.flow.grid.origin[a] / wide.flow.grid.spacing[a]).round() as isize);
+    for (u, reference) in free.flow.velocity().iter().zip(wide.flow.velocity()) {
+        let layout = u.layout();
+        for row in (0..layout.rows()).map(|r| layout.row(r)) {
+            for (x, &u) in u.row(row).iter().enumerate() {
+                let mut cell = row.index;
+                cell[0] += x as isize;
+                let there = reference.get_signed(std::array::from_fn(|a| cell[a] - corner[a]));
+                off += f64::from(u - there).powi(2);
+                all += f64::from(there).powi(2);
+            }
+        }
+    }
+    (off / all).sqrt()
+}
+
+#[test]
+fn the_air_around_a_ball_that_moves_at_once_moves_as_in_a_wide_box() {
+    fn check<const D: usize>(h: f64, width: [f64; D], most: [f64; 2]) {
+        let (mut free, mut boxed) = (with_moving_ball(unbounded::<D>(h)), with_moving_ball(wide(h, width)));
+        free.flow.start().unwrap();
+        boxed.flow.start().unwrap();
+        let first = difference(&free, &boxed);
+        run(&mut free, 0.75);
+        run(&mut boxed, 0.75);
+        let then = difference(&free, &boxed);
+        println!("{D}D: {first} at the start, {then} later");
+        assert!(first < most[0] && then < most[1], "{D}D: {first} at the start, {then} later");
+    }
+    check::<2>(1.0 / 24.0, [12.0, 12.0], [0.02, 0.03]);
+    check::<3>(1.0 / 12.0, [4.0, 5.0, 4.0], [0.02, 0.03]);
 }
 
 #[test]

@@ -59,8 +59,10 @@ pub(super) struct Far<const D: usize> {
     /// What flows out of open sides in the ring adds to the charges, per second; `None` if there are no open sides. (There the pressure is zero, and
     /// `P = k`; where something enters, that was at rest outside, and `P` is zero.)
     leaving: Option<Field<D>>,
-    /// What solids added to the charges in the last step, per second.
+    /// What solids added to the charges in the last step, per second; if the flow starts at once, as a whole.
     induced: Option<Field<D>>,
+    /// Whether the flow starts at once, in no time.
+    starts: bool,
 }
 
 impl<const D: usize> Far<D> {
@@ -90,7 +92,20 @@ impl<const D: usize> Far<D> {
             pushed: 0.0,
             leaving,
             induced: None,
+            starts: false,
         })
+    }
+
+    /// The next projections start the flow at once, or no longer do. What solids add to the charges is known only from the projection before;
+    /// whether there are solids, so that it takes several.
+    pub fn start_at_once(&mut self, starts: bool) -> bool {
+        self.starts = starts;
+        self.induced.as_mut().map(|f| f.fill(0.0)).is_some()
+    }
+
+    /// For how long solids have added to the charges since the last projection.
+    fn induced_for(&self) -> f64 {
+        if self.starts { 1.0 } else { self.advected }
     }
 
     /// Paths may come from this many cells away.
@@ -402,7 +417,7 @@ impl<const D: usize> Far<D> {
         held: &mut Field<D>,
     ) {
         let layout = &rhs.layout().clone();
-        let (h, time) = (grid.spacing[0], self.advected as Real);
+        let (h, time, induced_for) = (grid.spacing[0], self.advected as Real, self.induced_for() as Real);
         add_up(held, &self.done(pressure), None);
         held.fill_halo();
         if self.edge.is_empty() {
@@ -417,7 +432,7 @@ impl<const D: usize> Far<D> {
         tree.set(layout, |row, out| {
             charges(row, out);
             if let Some(induced) = induced.as_ref().filter(|_| solids.is_some_and(|s| s.is_near(row))) {
-                out.iter_mut().zip(induced.row(row)).for_each(|(out, i)| *out += time * i);
+                out.iter_mut().zip(induced.row(row)).for_each(|(out, i)| *out += induced_for * i);
             }
             only_what_leaves(ring.cells[layout.row_number(row)], (leaving, time), row, out);
         });
@@ -460,7 +475,7 @@ impl<const D: usize> Far<D> {
         for points in &mut self.edge {
             points.each_with(layout, |at, value| q.data[at] = *value);
         }
-        let time = self.advected;
+        let time = self.induced_for();
         if let (Some(solids), true) = (solids, time > 0.0) {
             let [pushed, advected] = self.done(pressure);
             add_up(spare, &[pushed, advected, (1.0, &*q)], Some(solids));
