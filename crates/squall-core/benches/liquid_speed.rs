@@ -1,9 +1,10 @@
 //! How long a step of water takes: `cargo bench -p squall-core --bench liquid_speed -- CELLS [THREADS [STEPS [BAND]]]`: the dam of `squall bench`, with
-//! particles everywhere or only so many cells from the surface.
+//! particles everywhere or only so many cells from the surface; and how long it takes to make meshes of it.
 
 use squall_core::force::Uniform;
 use squall_core::model::liquid::{Blob, Liquid, Options};
 use squall_core::shape::Cuboid;
+use squall_core::surface::{Fineness, Points, Room, contour};
 use squall_core::{Grid, Side, Simulation};
 
 fn main() {
@@ -39,6 +40,40 @@ fn measure(n: usize, steps: usize, band: Option<usize>) {
     all.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (wall, cpu) = all[all.len() / 2];
     println!("{n}^3, {} particles: {wall:.4} s a step, of this thread {cpu:.4} s", sim.particles.len());
+    for refine in [1, 2] {
+        mesh(&sim, refine);
+    }
+}
+
+/// The mesh of what is there, as files hold it: with velocities.
+fn mesh(sim: &Liquid<3>, refine: usize) {
+    let particles = squall_core::model::Model::particles(sim).expect("carried by particles");
+    let [x, y, z] = [0, 1, 2].map(|a| &particles.positions[a]);
+    let places: Vec<[f32; 3]> = (0..particles.len()).map(|i| [x[i], y[i], z[i]]).collect();
+    let velocities: Vec<&[f32]> = particles.velocities.iter().map(Vec::as_slice).collect();
+    let grid = &sim.flow.grid;
+    let room =
+        Room { origin: [0.0; 3], cell: grid.spacing[0], walls: [[Some(0.0), Some(1.0)]; 3], periodic: [false; 3] };
+    let mut best = [f64::INFINITY; 4];
+    let mut vertices = 0;
+    for _ in 0..9 {
+        let mut times = vec![std::time::Instant::now()];
+        let points = Points::new(&places, &room);
+        times.push(std::time::Instant::now());
+        let volume = points.distances(Fineness { refine, ..Fineness::default() });
+        times.push(std::time::Instant::now());
+        let mesh = contour(&volume);
+        times.push(std::time::Instant::now());
+        std::hint::black_box(points.carried(&mesh.positions, &velocities));
+        times.push(std::time::Instant::now());
+        vertices = mesh.positions.len();
+        (0..4).for_each(|i| best[i] = best[i].min((times[i + 1] - times[i]).as_secs_f64()));
+    }
+    let [sort, distances, triangles, carried] = best;
+    println!(
+        "mesh with {refine} cells to a cell of the grid: {:.4} s (sort {sort:.4}, distances {distances:.4}, triangles {triangles:.4}, velocities {carried:.4}), {vertices} vertices",
+        best.iter().sum::<f64>(),
+    );
 }
 
 /// What this thread has computed, where Linux tells it: on a busy machine steps take longer than they compute.

@@ -1,8 +1,6 @@
 //! The surface of a liquid at one moment, computed once for pictures, volumes and meshes.
 
-use squall_core::surface::{
-    Fineness, Outline, Room, SurfaceMesh, carried, contour, distances, outline, refined, touch_solids,
-};
+use squall_core::surface::{Fineness, Outline, Points, Room, SurfaceMesh, contour, outline, refined, touch_solids};
 use squall_core::volume::BLOCK;
 use squall_core::{Particles, Shape, Simulation, Volume};
 
@@ -16,6 +14,8 @@ pub struct Surface {
     /// What it is made of; of a level set, the cells at its surface and how they move.
     pub particles: Particles,
     distance: Distance,
+    /// The particles as the surface was made from them, in 3D; none if it was not.
+    points: Option<Points<3>>,
 }
 
 #[derive(Clone, Debug)]
@@ -64,14 +64,8 @@ fn fineness(setup: &Setup) -> Fineness {
 }
 
 /// The distance around particles, which touches solids as they are at a time.
-fn around<const D: usize>(
-    setup: &Setup,
-    particles: &Particles,
-    solids: &mut [Box<dyn Shape<D>>],
-    time: f64,
-) -> Volume<D> {
-    let volume = distances(&places::<D>(particles), &room(setup), fineness(setup));
-    touching(setup, volume, solids, time)
+fn around<const D: usize>(setup: &Setup, points: &Points<D>, solids: &mut [Box<dyn Shape<D>>], time: f64) -> Volume<D> {
+    touching(setup, points.distances(fineness(setup)), solids, time)
 }
 
 /// The distance that a simulation has on its grid.
@@ -109,21 +103,27 @@ impl Surface {
             Solids::Flat(solids) => Distance::Flat(on_grid(setup, &values, solids_at(solids, sim.time()), sim.time())),
             Solids::Full(solids) => Distance::Full(on_grid(setup, &values, solids_at(solids, sim.time()), sim.time())),
         };
-        Some(Surface { particles: moving_cells(setup, sim, &values), distance })
+        Some(Surface { particles: moving_cells(setup, sim, &values), distance, points: None })
     }
 
     /// The surface around particles, beside solids as they are at a time in seconds.
     pub fn around(setup: &Setup, solids: &mut Solids, particles: Particles, time: f64) -> Self {
-        let distance = match solids {
-            Solids::Flat(solids) => Distance::Flat(around(setup, &particles, solids_at(solids, time), time)),
-            Solids::Full(solids) => Distance::Full(around(setup, &particles, solids_at(solids, time), time)),
+        let (distance, points) = match solids {
+            Solids::Flat(solids) => {
+                let points = points::<2>(setup, &particles);
+                (Distance::Flat(around(setup, &points, solids_at(solids, time), time)), None)
+            }
+            Solids::Full(solids) => {
+                let points = points::<3>(setup, &particles);
+                (Distance::Full(around(setup, &points, solids_at(solids, time), time)), Some(points))
+            }
         };
-        Surface { particles, distance }
+        Surface { particles, distance, points }
     }
 
     /// A surface of which only the distance is known.
     pub fn from_volume(distance: Volume) -> Self {
-        Surface { particles: Particles::default(), distance: Distance::Full(distance) }
+        Surface { particles: Particles::default(), distance: Distance::Full(distance), points: None }
     }
 
     /// The same with what the cells of the grid beside it hold: how they move, and whatever is carried, by name.
@@ -151,7 +151,7 @@ impl Surface {
             velocities: velocity.iter().map(of).collect(),
             attributes: carried.iter().map(|(name, volume)| (name.clone(), of(volume))).collect(),
         };
-        Surface { particles, distance: Distance::Full(distance) }
+        Surface { particles, distance: Distance::Full(distance), points: None }
     }
 
     /// The distance in metres, negative inside; `None` in 2D.
@@ -195,7 +195,8 @@ impl Surface {
             .map(Vec::as_slice)
             .chain(particles.attributes.iter().map(|(_, values)| values.as_slice()))
             .collect();
-        let found = carried(&mesh.positions, &places::<3>(particles), &lists, &room(setup));
+        let carried = |points: &Points<3>| points.carried(&mesh.positions, &lists);
+        let found = self.points.as_ref().map_or_else(|| carried(&points(setup, particles)), carried);
         mesh.velocities = (0..mesh.positions.len()).map(|v| std::array::from_fn(|a| found[a][v])).collect();
         mesh.attributes =
             particles.attributes.iter().map(|(name, _)| name.clone()).zip(found.into_iter().skip(3)).collect();
@@ -248,8 +249,11 @@ fn moving_cells(setup: &Setup, sim: &dyn Simulation, distance: &[f32]) -> Partic
     }
 }
 
-fn places<const D: usize>(particles: &Particles) -> Vec<[f32; D]> {
-    (0..particles.len()).map(|i| std::array::from_fn(|a| particles.positions[a][i])).collect()
+/// Particles, sorted.
+fn points<const D: usize>(setup: &Setup, particles: &Particles) -> Points<D> {
+    let places: Vec<[f32; D]> =
+        (0..particles.len()).map(|i| std::array::from_fn(|a| particles.positions[a][i])).collect();
+    Points::new(&places, &room(setup))
 }
 
 /// Where it was simulated.

@@ -1,15 +1,16 @@
 //! Points in space, found by where they are: lists by cells, cells in blocks, blocks in order.
 
-use std::collections::HashMap;
+use super::blocks::{BlockMap, cell_at};
 
 /// Cells along each side of a block.
 const SIDE: i32 = 8;
 
 /// Points sorted into cells of one size.
+#[derive(Clone, Debug)]
 pub(super) struct Bins<const D: usize> {
     /// Which blocks hold points, in ascending order.
     blocks: Vec<[i32; D]>,
-    slots: HashMap<[i32; D], u32>,
+    slots: BlockMap<D>,
     /// Where the points of each cell of each block begin, and one more at the end.
     starts: Vec<u32>,
     /// Places in cells.
@@ -23,15 +24,14 @@ impl<const D: usize> Bins<D> {
 
     /// Sorts `places`, in cells.
     pub fn new(places: &[[f64; D]]) -> Self {
-        let cell = |p: &[f64; D]| p.map(|x| x.floor() as i32);
         let block = |cell: [i32; D]| cell.map(|i| i.div_euclid(SIDE));
         // Points that follow each other are mostly in the same block.
-        let (mut found, mut last) = (HashMap::new(), None);
+        let (mut found, mut last) = (BlockMap::default(), None);
         let mut blocks = Vec::new();
         let slots_of: Vec<u32> = places
             .iter()
             .map(|p| {
-                let b = block(cell(p));
+                let b = block(cell_at(*p));
                 match last {
                     Some((known, slot)) if known == b => slot,
                     _ => {
@@ -56,7 +56,7 @@ impl<const D: usize> Bins<D> {
             .iter()
             .zip(&slots_of)
             .map(|(p, &slot)| {
-                let local = cell(p).map(|i| i.rem_euclid(SIDE) as usize);
+                let local = cell_at(*p).map(|i| i.rem_euclid(SIDE) as usize);
                 let within = (0..D).rev().fold(0, |at, a| SIDE as usize * at + local[a]);
                 rank[slot as usize] * Self::CELLS as u32 + within as u32
             })
@@ -86,16 +86,6 @@ impl<const D: usize> Bins<D> {
                 }
             }
         }
-    }
-
-    /// Whether all cells from `low` to `high`, both included, have points.
-    pub fn all_occupied(&self, low: [i32; D], high: [i32; D]) -> bool {
-        let (mut full, mut cells) = (true, 0);
-        self.runs(low, high, |starts| {
-            full &= starts.windows(2).all(|pair| pair[1] > pair[0]);
-            cells += starts.len() - 1;
-        });
-        full && cells == (0..D).map(|a| (high[a] - low[a] + 1) as usize).product::<usize>()
     }
 
     /// Calls `f` with the points of the cells from `low` to `high`, both included, run by run: where the run begins, and its places.

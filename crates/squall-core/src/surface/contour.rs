@@ -161,7 +161,7 @@ fn has_surface(window: &[f32]) -> bool {
 
 fn find_vertices(distance: &Volume, places: &Places<3>, b: usize, window: &mut Vec<f32>, piece: &mut Piece) {
     let block = distance.blocks[b];
-    places.window(distance, block, 1, 2, window);
+    places.window(distance, b, 1, 2, window);
     if !has_surface(window) {
         return;
     }
@@ -208,7 +208,7 @@ fn find_triangles(
     if above.iter().flatten().all(|&slot| pieces[slot].numbers.is_empty()) {
         return;
     }
-    places.window(distance, block, 1, 2, window);
+    places.window(distance, b, 1, 2, window);
     for i in 0..BLOCK.pow(3) {
         let cell = [i % BLOCK, i / BLOCK % BLOCK, i / BLOCK / BLOCK];
         let from = at(cell);

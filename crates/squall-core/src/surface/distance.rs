@@ -14,11 +14,12 @@
 //! Particles are mirrored at walls and the liquid is cut off there: it ends in flat faces. Where the room repeats itself, they are repeated instead:
 //! what is cut off at one end goes on at the other.
 
-use super::bins::Bins;
+use super::blocks::{BlockMap, around};
+use super::points::Points;
 use crate::sample::{Isa, Kernel};
 use crate::threads::prelude::*;
 use crate::volume::{BLOCK, Volume};
-use std::collections::HashMap;
+use std::ops::Range;
 
 /// The radius of kernels, in cells of the grid.
 pub(super) const REACH: f64 = 1.5;
@@ -34,6 +35,13 @@ pub struct Room<const D: usize> {
     pub walls: [[Option<f64>; 2]; D],
     /// Axes along which the room repeats itself: both walls, which must be there, are one, and no wall.
     pub periodic: [bool; D],
+}
+
+impl<const D: usize> Room<D> {
+    /// Walls across an axis, in cells from the origin.
+    pub(super) fn walls_in_cells(&self, a: usize) -> [Option<f64>; 2] {
+        self.walls[a].map(|wall| wall.map(|x| (x - self.origin[a]) / self.cell))
+    }
 }
 
 /// How fine a surface is.
@@ -61,73 +69,61 @@ impl Fineness {
 /// The largest [`Fineness::refine`]: kernels reach no further than to the block beside.
 pub const FINEST: usize = 4;
 
-/// Signed distances in metres around particles at `places` in metres, negative inside; right near the surface, and no more than
-/// 0.75 cells of the grid on both sides. All blocks near the surface and within are stored; outside is what is left.
-pub fn distances<const D: usize>(places: &[[f32; D]], room: &Room<D>, fineness: Fineness) -> Volume<D> {
-    let refine = fineness.refine.clamp(1, FINEST);
-    let bins = Bins::new(&mirrored(places, room));
-    let spacing = room.cell / refine as f64;
-    let kernel = KernelSize::new::<D>(refine);
-    let background = BAND * kernel.reach * spacing as f32;
-    let blocks = blocks_near(&bins, room, refine);
-    let mut volume = Volume {
-        origin: room.origin,
-        spacing,
-        background,
-        values: vec![background; blocks.len() * Volume::<D>::CELLS],
-        blocks,
-    };
-    let (blocks, isa) = (&volume.blocks, Isa::best());
-    volume.values.par_chunks_mut(Volume::<D>::CELLS).enumerate().for_each_init(Vec::new, |sums, (b, values)| {
-        isa.run(Around { bins: &bins, block: blocks[b], kernel, refine, spacing: spacing as f32, sums, values });
-    });
-    smooth(&mut volume, fineness.passes(), (MOST_SMOOTHED * room.cell) as f32);
-    cut_off(&mut volume, room);
-    volume
-}
-
-/// Places in cells of the grid, and those near a wall behind it again: mirrored, or those from the other end.
-fn mirrored<const D: usize>(places: &[[f32; D]], room: &Room<D>) -> Vec<[f64; D]> {
-    let per_cell = 1.0 / room.cell;
-    let mut all: Vec<[f64; D]> =
-        places.iter().map(|p| std::array::from_fn(|a| (f64::from(p[a]) - room.origin[a]) * per_cell)).collect();
-    for a in 0..D {
-        let walls = room.walls[a].map(|wall| wall.map(|x| (x - room.origin[a]) * per_cell));
-        let count = all.len();
-        for (n, side) in [1.0, -1.0].into_iter().enumerate() {
-            let Some(wall) = walls[n] else { continue };
-            let behind = if room.periodic[a] { walls[1 - n] } else { None };
-            for i in 0..count {
-                let away = side * (all[i][a] - wall);
-                if (0.0..REACH).contains(&away) {
-                    let mut image = all[i];
-                    image[a] = behind.map_or(wall - side * away, |other| other + side * away);
-                    all.push(image);
-                }
-            }
-        }
+impl<const D: usize> Points<D> {
+    /// Signed distances in metres around the particles, negative inside; right near the surface, and no more than 0.75 cells of the grid on both
+    /// sides. All blocks near the surface and within are stored; outside is what is left.
+    pub fn distances(&self, fineness: Fineness) -> Volume<D> {
+        let room = &self.room;
+        let refine = fineness.refine.clamp(1, FINEST);
+        let spacing = room.cell / refine as f64;
+        let kernel = KernelSize::new::<D>(refine);
+        let background = BAND * kernel.reach * spacing as f32;
+        let blocks = blocks_near(self, refine);
+        let mut volume = Volume {
+            origin: room.origin,
+            spacing,
+            background,
+            values: vec![background; blocks.len() * Volume::<D>::CELLS],
+            blocks,
+        };
+        let (blocks, isa) = (&volume.blocks, Isa::best());
+        volume.values.par_chunks_mut(Volume::<D>::CELLS).enumerate().for_each_init(Vec::new, |sums, (b, values)| {
+            isa.run(Around { points: self, block: blocks[b], kernel, refine, spacing: spacing as f32, sums, values });
+        });
+        smooth(&mut volume, fineness.passes(), (MOST_SMOOTHED * room.cell) as f32);
+        cut_off(&mut volume, room);
+        volume
     }
-    all
 }
 
 /// All blocks that a kernel or its next cell reaches, in ascending order; none that lie behind a wall.
-fn blocks_near<const D: usize>(bins: &Bins<D>, room: &Room<D>, refine: usize) -> Vec<[i32; D]> {
+fn blocks_near<const D: usize>(points: &Points<D>, refine: usize) -> Vec<[i32; D]> {
+    let room = &points.room;
     let side = BLOCK as f64;
     let reach = REACH + 1.0 / refine as f64;
     let per_block = refine as f64 / side;
-    let mut found = std::collections::HashSet::new();
-    bins.for_each_occupied(|cell| {
+    let mut found = BlockMap::default();
+    let mut last = None;
+    let mut reached = |cell: [i32; D]| {
         let low: [i32; D] = std::array::from_fn(|a| ((f64::from(cell[a]) - reach) * per_block).floor() as i32);
         let high: [i32; D] = std::array::from_fn(|a| ((f64::from(cell[a]) + 1.0 + reach) * per_block).floor() as i32);
+        // Most cells reach the same blocks as the one before.
+        if last.replace((low, high)) == Some((low, high)) {
+            return;
+        }
         let spans: [i32; D] = std::array::from_fn(|a| high[a] - low[a] + 1);
         for mut n in 0..spans.iter().product::<i32>() {
-            found.insert(std::array::from_fn(|a| {
+            let block = std::array::from_fn(|a| {
                 let i = n % spans[a];
                 n /= spans[a];
                 low[a] + i
-            }));
+            });
+            found.insert(block, 0);
         }
-    });
+    };
+    points.cells.for_each_occupied(&mut reached);
+    // What comes from the other end of a room that repeats itself.
+    points.bins.for_each_occupied(&mut reached);
     let fine = room.cell / refine as f64;
     let within = |b: &[i32; D]| {
         (0..D).all(|a| {
@@ -136,7 +132,7 @@ fn blocks_near<const D: usize>(bins: &Bins<D>, room: &Room<D>, refine: usize) ->
             low.is_none_or(|x| begin + side > x - 1.5) && high.is_none_or(|x| begin < x + 1.5)
         })
     };
-    let mut blocks: Vec<[i32; D]> = found.into_iter().filter(within).collect();
+    let mut blocks: Vec<[i32; D]> = found.into_keys().filter(within).collect();
     blocks.sort_unstable();
     blocks
 }
@@ -194,7 +190,7 @@ type Sums = [[f32; BLOCK]; 5];
 
 /// The distances of a block.
 struct Around<'a, const D: usize> {
-    bins: &'a Bins<D>,
+    points: &'a Points<D>,
     block: [i32; D],
     kernel: KernelSize,
     refine: usize,
@@ -206,13 +202,15 @@ struct Around<'a, const D: usize> {
 impl<const D: usize> Kernel for Around<'_, D> {
     #[inline(always)]
     fn run(self) {
-        let Around { bins, block, kernel, refine, spacing, sums, values } = self;
+        let Around { points, block, kernel, refine, spacing, sums, values } = self;
         let (side, refined) = (BLOCK as f64, refine as f64);
         let low: [i32; D] = std::array::from_fn(|a| (f64::from(block[a]) * side / refined - REACH).floor() as i32);
         let high: [i32; D] =
             std::array::from_fn(|a| ((f64::from(block[a]) + 1.0) * side / refined + REACH).floor() as i32);
-        if bins.all_occupied(low, high) {
-            values.fill(-BAND * kernel.reach * spacing);
+        let inside = inside(points, block, refine);
+        let deepest = -BAND * kernel.reach * spacing;
+        if inside[..BLOCK.pow(D as u32 - 1)].iter().all(|row| *row == u8::MAX) {
+            values.fill(deepest);
             return;
         }
         sums.clear();
@@ -220,7 +218,7 @@ impl<const D: usize> Kernel for Around<'_, D> {
         let first = block.map(|b| f64::from(b) * side);
         let reach = kernel.reach;
         let inverse = 1.0 / (reach * reach);
-        bins.near(low, high, |_, places| {
+        points.bins.near(low, high, |_, places| {
             for p in places {
                 // From the centre of the first cell.
                 let q: [f32; D] = std::array::from_fn(|a| (p[a] * refined - first[a] - 0.5) as f32);
@@ -235,7 +233,7 @@ impl<const D: usize> Kernel for Around<'_, D> {
                 let layers = if D == 3 { range(D - 1) } else { 0..1 };
                 for z in layers {
                     let dz = if D == 3 { q[D - 1] - z as f32 } else { 0.0 };
-                    for y in range(1) {
+                    for y in range(1).filter(|y| inside[y + BLOCK * z] != u8::MAX) {
                         let dy = q[1] - y as f32;
                         let across = dy * dy + dz * dz;
                         let [w, x_sum, y_sum, z_sum, squares] = &mut sums[y + BLOCK * z];
@@ -254,55 +252,102 @@ impl<const D: usize> Kernel for Around<'_, D> {
                 }
             }
         });
-        for (values, [w, x_sum, y_sum, z_sum, squares]) in values.chunks_exact_mut(BLOCK).zip(sums.iter()) {
+        let rows = values.chunks_exact_mut(BLOCK).zip(sums.iter()).zip(inside);
+        for ((values, [w, x_sum, y_sum, z_sum, squares]), inside) in rows {
             for x in 0..BLOCK {
-                if w[x] <= 1e-9 {
-                    continue; // no particle in reach: it is the background
-                }
-                let per = 1.0 / w[x];
-                let mean = (x_sum[x] * x_sum[x] + y_sum[x] * y_sum[x] + z_sum[x] * z_sum[x]) * per * per;
-                values[x] = spacing * kernel.distance(mean, squares[x] * per - mean);
+                if inside >> x & 1 == 1 {
+                    values[x] = deepest;
+                } else if w[x] > 1e-9 {
+                    let per = 1.0 / w[x];
+                    let mean = (x_sum[x] * x_sum[x] + y_sum[x] * y_sum[x] + z_sum[x] * z_sum[x]) * per * per;
+                    values[x] = spacing * kernel.distance(mean, squares[x] * per - mean);
+                } // else no particle is in reach: it is the background
             }
         }
     }
 }
 
+/// The cells of a block that lie in cells of the grid which are inside, a bit for each of a row: not all particles around them may be there.
+fn inside<const D: usize>(points: &Points<D>, block: [i32; D], refine: usize) -> [u8; BLOCK * BLOCK] {
+    let mut rows = [0; BLOCK * BLOCK];
+    let fine = refine as i32;
+    let first = block.map(|b| b * BLOCK as i32);
+    let cells: [Range<i32>; D] =
+        std::array::from_fn(|a| first[a].div_euclid(fine)..(first[a] + BLOCK as i32 - 1).div_euclid(fine) + 1);
+    let spans: [i32; D] = std::array::from_fn(|a| cells[a].end - cells[a].start);
+    for mut n in 0..spans.iter().product::<i32>() {
+        let cell: [i32; D] = std::array::from_fn(|a| {
+            let i = n % spans[a];
+            n /= spans[a];
+            cells[a].start + i
+        });
+        if !points.cells.is_inside(cell) {
+            continue;
+        }
+        let of: [Range<usize>; 3] = std::array::from_fn(|a| match cell.get(a) {
+            Some(cell) => {
+                let begin = cell * fine - first[a];
+                begin.max(0) as usize..(begin + fine).min(BLOCK as i32) as usize
+            }
+            None => 0..1,
+        });
+        let bits = of[0].clone().fold(0, |bits, x| bits | 1 << x);
+        for z in of[2].clone() {
+            of[1].clone().for_each(|y| rows[y + BLOCK * z] |= bits);
+        }
+    }
+    rows
+}
+
 /// Blocks of a volume by their places.
-pub(super) struct Places<const D: usize>(HashMap<[i32; D], u32>);
+pub(super) struct Places<const D: usize> {
+    slots: BlockMap<D>,
+    /// For each block those around it ([`around`]); `u32::MAX` where there is none.
+    beside: Vec<u32>,
+}
 
 impl<const D: usize> Places<D> {
     pub fn new(volume: &Volume<D>) -> Self {
-        Places(volume.blocks.iter().enumerate().map(|(slot, &b)| (b, slot as u32)).collect())
+        let slots: BlockMap<D> = volume.blocks.iter().enumerate().map(|(slot, &b)| (b, slot as u32)).collect();
+        let slot = |block: [i32; D]| slots.get(&block).copied().unwrap_or(u32::MAX);
+        let beside = volume.blocks.iter().flat_map(|&block| around(block)).map(slot).collect();
+        Places { slots, beside }
     }
 
     /// Which block lies at a place.
     pub fn slot(&self, block: [i32; D]) -> Option<usize> {
-        self.0.get(&block).map(|&slot| slot as usize)
+        self.slots.get(&block).map(|&slot| slot as usize)
     }
 
-    /// Copies a block with `before` cells below and `after` cells above it along each axis, x fastest.
-    pub fn window(&self, volume: &Volume<D>, block: [i32; D], before: usize, after: usize, out: &mut Vec<f32>) {
-        let side = BLOCK as i32;
+    /// The blocks around one, itself in the middle, x fastest: where they are stored.
+    fn beside(&self, block: usize) -> &[u32] {
+        let count = 3usize.pow(D as u32);
+        &self.beside[count * block..count * (block + 1)]
+    }
+
+    /// Copies block number `block` with `before` cells below and `after` cells above it along each axis, x fastest.
+    pub fn window(&self, volume: &Volume<D>, block: usize, before: usize, after: usize, out: &mut Vec<f32>) {
         let size = BLOCK + before + after;
         out.clear();
         out.resize(size.pow(D as u32), volume.background);
-        for mut n in 0..3usize.pow(D as u32) {
+        for (mut n, &slot) in self.beside(block).iter().enumerate() {
             // The part of the block beside, and where it goes to.
-            let (mut beside, mut from, mut to, mut len) = (block, [0; D], [0; D], [0; D]);
+            let (mut from, mut to, mut len) = ([0; D], [0; D], [0; D]);
             for a in 0..D {
                 (from[a], to[a], len[a]) = match n % 3 {
                     0 => (BLOCK - before, 0, before),
                     1 => (0, before, BLOCK),
                     _ => (0, before + BLOCK, after),
                 };
-                beside[a] += n as i32 % 3 - 1;
                 n /= 3;
             }
-            let Some(slot) = self.slot(beside).filter(|_| len.iter().all(|&n| n > 0)) else { continue };
-            let values = volume.block(slot);
+            if slot == u32::MAX || len.contains(&0) {
+                continue;
+            }
+            let values = volume.block(slot as usize);
             for mut r in 0..len[1..].iter().product::<usize>() {
                 let (mut source, mut target) = (from[0], to[0]);
-                let (mut stride, mut wide) = (side as usize, size);
+                let (mut stride, mut wide) = (BLOCK, size);
                 for a in 1..D {
                     let i = r % len[a];
                     r /= len[a];
@@ -344,8 +389,19 @@ fn average<const D: usize>(volume: &mut Volume<D>, places: &Places<D>, times: us
     let mut next = volume.values.clone();
     for _ in 0..times {
         let now = &*volume;
+        let all_alike = |b: usize| {
+            let values = now.block(b);
+            values.iter().all(|v| *v == values[0]).then_some(values[0])
+        };
+        let alike: Vec<Option<f32>> = (0..now.blocks.len()).into_par_iter().map(all_alike).collect();
         next.par_chunks_mut(Volume::<D>::CELLS).enumerate().for_each_init(Vec::new, |window, (b, out)| {
-            places.window(now, now.blocks[b], 1, 1, window);
+            // Most of what is deep inside.
+            let value_of = |slot: u32| alike.get(slot as usize).map_or(Some(now.background), |value| *value);
+            if let Some(value) = alike[b].filter(|value| places.beside(b).iter().all(|&s| value_of(s) == Some(*value)))
+            {
+                return out.fill(value);
+            }
+            places.window(now, b, 1, 1, window);
             let size = BLOCK + 2;
             let strides: [usize; D] = std::array::from_fn(|a| size.pow(a as u32));
             let corner: usize = strides.iter().sum();

@@ -2,23 +2,26 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `bins` | points found by where they are |
+//! | `points` | particles, but for those that are deep inside |
+//! | `bins`, `blocks` | points found by where they are |
 //! | `distance` | distances around particles (Zhu & Bridson 2005), smoothed, cut off at walls |
 //! | `refine` | distances from those that a level set has on the grid |
 //! | `contour`, `outline` | the closed mesh where they are zero; in 2D closed lines |
 //! | `carried` | velocities and whatever particles carry, at vertices |
 
 mod bins;
+mod blocks;
 mod carried;
 mod contour;
 mod distance;
 mod outline;
+mod points;
 mod refine;
 
-pub use carried::carried;
 pub use contour::contour;
-pub use distance::{FINEST, Fineness, Room, distances, touch_solids};
+pub use distance::{FINEST, Fineness, Room, touch_solids};
 pub use outline::outline;
+pub use points::Points;
 pub use refine::refined;
 
 /// A mesh of triangles at one moment, for files and other programs.

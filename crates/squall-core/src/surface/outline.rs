@@ -18,8 +18,8 @@ pub fn outline(distance: &Volume<2>) -> Outline {
     let wide = BLOCK + 1;
     // From each crossing to the next, with the inside on the left.
     let mut next: BTreeMap<Crossing, (Crossing, [f32; 2])> = BTreeMap::new();
-    for &block in &distance.blocks {
-        places.window(distance, block, 0, 1, &mut window);
+    for (b, &block) in distance.blocks.iter().enumerate() {
+        places.window(distance, b, 0, 1, &mut window);
         for i in 0..BLOCK * BLOCK {
             let (x, y) = (i % BLOCK, i / BLOCK);
             let cell = [block[0] * BLOCK as i32 + x as i32, block[1] * BLOCK as i32 + y as i32];

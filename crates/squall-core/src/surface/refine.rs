@@ -5,7 +5,7 @@ use crate::threads::prelude::*;
 use crate::volume::{BLOCK, Volume};
 
 /// Signed distances in metres from those at the centres of `cells`, x fastest: between them linear, smoothed, cut off at walls as
-/// [`distances`](super::distances) are, and at all other ends of the grid. All blocks near the surface and within are stored.
+/// [`Points::distances`](super::Points::distances) are, and at all other ends of the grid. All blocks near the surface and within are stored.
 pub fn refined<const D: usize>(values: &[f32], cells: [usize; D], room: &Room<D>, fineness: Fineness) -> Volume<D> {
     assert_eq!(values.len(), cells.iter().product::<usize>(), "one value per cell");
     let refine = fineness.refine.clamp(1, FINEST);

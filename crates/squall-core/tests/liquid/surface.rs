@@ -1,8 +1,6 @@
 //! The surface around particles: where it lies, and that it is closed.
 
-use squall_core::surface::{
-    Fineness, Outline, Room, SurfaceMesh, carried, contour, distances, outline, refined, touch_solids,
-};
+use squall_core::surface::{Fineness, Outline, Points, Room, SurfaceMesh, contour, outline, refined, touch_solids};
 use squall_core::volume::Volume;
 use std::collections::HashMap;
 
@@ -53,7 +51,7 @@ fn assert_closed(mesh: &SurfaceMesh) {
 }
 
 fn mesh(places: &[[f32; 3]], room: &Room<3>, refine: usize) -> SurfaceMesh {
-    contour(&distances(places, room, Fineness { refine, smoothing: 8 }))
+    contour(&Points::new(places, room).distances(Fineness { refine, smoothing: 8 }))
 }
 
 #[test]
@@ -124,7 +122,7 @@ fn a_surface_goes_on_at_the_other_end_of_a_periodic_room() {
     let cells: Vec<f32> =
         (0..256).map(|i| (0.1 * ((i / 16) as f64 + 0.5) - height(0.1 * ((i % 16) as f64 + 0.5))) as f32).collect();
     let surfaces = [
-        distances(&fill([16; 2], wave), &room, Fineness::default()),
+        Points::new(&fill([16; 2], wave), &room).distances(Fineness::default()),
         refined(&cells, [16, 16], &room, Fineness::default()),
     ];
     for volume in surfaces {
@@ -147,7 +145,7 @@ fn water_beside_a_post_touches_it_and_ends_at_the_floor() {
     let places = fill([16; 3], |x| x[1] < 0.6 && post(x) > 0.0);
     let wall = [Some(0.0), Some(1.6)];
     let room = Room { origin: [0.0; 3], cell: 0.1, walls: [wall, [Some(0.0), None], wall], periodic: [false; 3] };
-    let mut volume = distances(&places, &room, Fineness::default());
+    let mut volume = Points::new(&places, &room).distances(Fineness::default());
     touch_solids(&mut volume, &room, post);
     let mesh = contour(&volume);
     assert_closed(&mesh);
@@ -184,7 +182,7 @@ fn velocities_at_vertices_are_those_of_the_particles_around() {
     let places = fill([12; 3], |x| x.iter().map(|x| (x - 0.6) * (x - 0.6)).sum::<f64>() < 0.16);
     let turning: Vec<f32> = places.iter().map(|p| 3.0 * (p[1] - 0.6)).collect();
     let mesh = mesh(&places, &free(), 2);
-    let found = carried(&mesh.positions, &places, &[&turning, &vec![2.5; places.len()]], &free());
+    let found = Points::new(&places, &free()).carried(&mesh.positions, &[&turning, &vec![2.5; places.len()]]);
     for ((x, turning), same) in mesh.positions.iter().zip(&found[0]).zip(&found[1]) {
         assert!((same - 2.5).abs() < 1e-5);
         // The particles around lie inside, up to half a cell away from the vertex.
@@ -209,7 +207,7 @@ fn a_surface_has_the_same_bits_on_any_number_of_threads() {
 fn outlines_of_flat_liquids_enclose_their_area_and_their_holes() {
     let ring = |x: [f64; 2]| (0.09..0.49).contains(&x.iter().map(|x| (x - 0.8) * (x - 0.8)).sum::<f64>());
     let places = fill([16; 2], ring);
-    let Outline { loops } = outline(&distances(&places, &free(), Fineness::default()));
+    let Outline { loops } = outline(&Points::new(&places, &free()).distances(Fineness::default()));
     assert_eq!(loops.len(), 2, "an outer line and a hole");
     let area = Outline { loops }.area();
     assert!((area / (std::f64::consts::PI * 0.4) - 1.0).abs() < 0.04, "area {area}");
@@ -217,7 +215,7 @@ fn outlines_of_flat_liquids_enclose_their_area_and_their_holes() {
     let pool = fill([16; 2], |x| x[1] < 0.6);
     let room =
         Room { origin: [0.0; 2], cell: 0.1, walls: [[Some(0.0), Some(1.6)], [Some(0.0), None]], periodic: [false; 2] };
-    let lines = outline(&distances(&pool, &room, Fineness::default()));
+    let lines = outline(&Points::new(&pool, &room).distances(Fineness::default()));
     assert_eq!(lines.loops.len(), 1);
     assert!((lines.area() / 0.96 - 1.0).abs() < 0.01, "{}", lines.area());
 }
@@ -225,5 +223,5 @@ fn outlines_of_flat_liquids_enclose_their_area_and_their_holes() {
 #[test]
 fn nothing_has_no_surface() {
     assert_eq!(mesh(&[], &free(), 2), SurfaceMesh::default());
-    assert_eq!(outline(&distances(&[], &free(), Fineness::default())), Outline::default());
+    assert_eq!(outline(&Points::new(&[], &free()).distances(Fineness::default())), Outline::default());
 }
