@@ -59,10 +59,9 @@ impl<const D: usize> Flow<D> {
         }
         self.started = true;
         // An obstacle that the first tiles cut off would push air out of their ends.
-        match self.follow(1.0, TRIAL) {
-            Err(StepError::OutOfMemory(error)) => return Err(error),
-            // The first step says so.
-            Err(_) | Ok(()) => {}
+        // If it reaches too far, the first step says so.
+        if let Err(StepError::OutOfMemory(error)) = self.follow(1.0, TRIAL) {
+            return Err(error);
         }
         self.place_obstacles(self.clock.time);
         self.clear_obstacles();
