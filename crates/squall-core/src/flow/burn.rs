@@ -108,7 +108,8 @@ impl<const D: usize> Flow<D> {
         let part = -libm::expm1(-c.rate * dt) as Real;
         let made = (1.0 + c.air) as Real;
         // Without any need for air there is always enough of it.
-        let (per_air, besides) = if c.air > 0.0 { ((1.0 / c.air) as Real, 0.0) } else { (0.0, Real::MAX) };
+        let premixed = c.air == 0.0;
+        let (per_air, besides) = if premixed { (0.0, Real::MAX) } else { ((1.0 / c.air) as Real, 0.0) };
         let (ignition, heat, yields) = (c.ignition as Real, c.heat as Real, c.yields as Real);
         // Nothing can swell in a closed box.
         let swells = if self.grid.has_outlet() { (c.expansion / dt) as Real } else { 0.0 };
@@ -116,6 +117,16 @@ impl<const D: usize> Flow<D> {
             [fuel, exhaust, temperature, flame, soot, swelling],
             |row, [fuel, exhaust, temperature, flame, soot, swelling]| {
                 let fluid = solids.and_then(|solids| solids.volumes_near(row));
+                if premixed {
+                    // Fuel that a source adds displaces exhaust and its soot: else both would grow without end where the source burns.
+                    for i in 0..fuel.len() {
+                        let room = (1.0 - fuel[i]).max(0.0);
+                        if exhaust[i] > room {
+                            soot[i] *= room / exhaust[i];
+                            exhaust[i] = room;
+                        }
+                    }
+                }
                 for i in 0..fuel.len() {
                     let air = (1.0 - fuel[i] - exhaust[i]).max(0.0);
                     let burns = fuel[i].max(0.0).min(air * per_air + besides) * part;

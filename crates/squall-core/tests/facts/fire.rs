@@ -170,6 +170,20 @@ fn fire_in_a_closed_box_goes_out_when_the_air_is_used_up() {
 }
 
 #[test]
+fn premixed_fuel_that_is_supplied_forever_leaves_no_more_exhaust_and_soot_than_gas() {
+    // In a closed box nothing carries them away from the source.
+    let premixed = Combustion { air: 0.0, ..FIRE };
+    let mut sim = burner(closed([24, 32]), premixed, [0.5, 0.4], 0.15, Supply::Hold(1.0));
+    for report in steps(&mut sim, 80) {
+        let [_, exhaust] = report.ledger.substances[EXHAUST].range;
+        let [_, soot] = report.ledger.substances[SOOT].range;
+        assert!(exhaust < 1.0 + 1e-4, "{exhaust}");
+        // Both are advected with the same limits, but not together.
+        assert!(soot < 1.1 * FIRE.yields, "{soot}");
+    }
+}
+
+#[test]
 fn nothing_burns_below_the_ignition_temperature() {
     let mut sim = air(chimney([32, 48], 0.02), FIRE);
     let mut source = Emitter::new(Box::new(Sphere { center: [0.0, 0.2], radius: 0.1 }));
