@@ -111,8 +111,10 @@ impl<const D: usize> Particles<D> {
 
     /// All particles with their tiles' first cells, in the order of the tiles.
     pub fn iter(&self) -> impl Iterator<Item = ([isize; D], &Particle<D>)> {
-        let first = |number| self.layout.tile(number).first;
-        self.tiles.iter().enumerate().flat_map(move |(n, list)| list.iter().map(move |p| (first(n), p)))
+        self.tiles.iter().enumerate().flat_map(|(number, list)| {
+            let first = self.layout.tile(number).first;
+            list.iter().map(move |p| (first, p))
+        })
     }
 
     /// Changes every particle, tile by tile, in parallel.

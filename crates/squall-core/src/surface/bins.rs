@@ -1,6 +1,6 @@
 //! Points in space, found by where they are: lists by cells, cells in blocks, blocks in order.
 
-use super::blocks::{BlockMap, cell_at};
+use super::blocks::{BlockMap, Numbered, cell_at};
 
 /// Cells along each side of a block.
 const SIDE: i32 = 8;
@@ -24,27 +24,9 @@ impl<const D: usize> Bins<D> {
 
     /// Sorts `places`, in cells.
     pub fn new(places: &[[f64; D]]) -> Self {
-        let block = |cell: [i32; D]| cell.map(|i| i.div_euclid(SIDE));
-        // Points that follow each other are mostly in the same block.
-        let (mut found, mut last) = (BlockMap::default(), None);
-        let mut blocks = Vec::new();
-        let slots_of: Vec<u32> = places
-            .iter()
-            .map(|p| {
-                let b = block(cell_at(*p));
-                match last {
-                    Some((known, slot)) if known == b => slot,
-                    _ => {
-                        let slot = *found.entry(b).or_insert_with(|| {
-                            blocks.push(b);
-                            blocks.len() as u32 - 1
-                        });
-                        last = Some((b, slot));
-                        slot
-                    }
-                }
-            })
-            .collect();
+        let mut found = Numbered::default();
+        let slots_of: Vec<u32> = places.iter().map(|p| found.number(cell_at(*p).map(|i| i.div_euclid(SIDE)))).collect();
+        let blocks = found.blocks;
         let mut sorted: Vec<u32> = (0..blocks.len() as u32).collect();
         sorted.sort_unstable_by_key(|&slot| blocks[slot as usize]);
         let mut rank = vec![0u32; blocks.len()];

@@ -27,6 +27,38 @@ impl Hasher for CoordinateHasher {
     fn write_usize(&mut self, _: usize) {}
 }
 
+/// Numbers blocks in the order in which they are met.
+#[derive(Clone, Debug)]
+pub(super) struct Numbered<const D: usize> {
+    pub slots: BlockMap<D>,
+    /// Those met last, by whether their coordinates are odd: particles come tile by tile, and a tile is a few blocks.
+    recent: [([i32; D], u32); 8],
+    pub blocks: Vec<[i32; D]>,
+}
+
+impl<const D: usize> Default for Numbered<D> {
+    fn default() -> Self {
+        // No cell has such coordinates.
+        Numbered { slots: BlockMap::default(), recent: [([i32::MAX; D], 0); 8], blocks: Vec::new() }
+    }
+}
+
+impl<const D: usize> Numbered<D> {
+    /// The number of a block.
+    #[inline(always)]
+    pub fn number(&mut self, block: [i32; D]) -> u32 {
+        let recent = &mut self.recent[(0..D).fold(0, |n, a| n << 1 | (block[a] & 1) as usize)];
+        if recent.0 != block {
+            let number = *self.slots.entry(block).or_insert_with(|| {
+                self.blocks.push(block);
+                self.blocks.len() as u32 - 1
+            });
+            *recent = (block, number);
+        }
+        recent.1
+    }
+}
+
 /// The cell that a place in cells lies in.
 #[inline(always)]
 pub(super) fn cell_at<const D: usize>(place: [f64; D]) -> [i32; D] {

@@ -5,7 +5,7 @@
 //! them.
 
 use super::bins::Bins;
-use super::blocks::{BlockMap, around, cell_at};
+use super::blocks::{BlockMap, Numbered, around, cell_at};
 use super::distance::{REACH, Room};
 
 /// Cells along each side of a block, a bit each.
@@ -48,28 +48,22 @@ impl<const D: usize> Points<D> {
         let in_cells =
             |p: &[f32; D]| -> [f64; D] { std::array::from_fn(|a| (f64::from(p[a]) - room.origin[a]) * per_cell) };
         // How many there are in each cell.
-        let mut slots: BlockMap<D> = BlockMap::default();
-        let mut blocks: Vec<[i32; D]> = Vec::new();
+        let mut found = Numbered::default();
         let mut counts: Vec<u8> = Vec::new();
-        let mut last = None;
         let mut keys = Vec::with_capacity(places.len());
         for p in places {
             let cell = cell_at(in_cells(p));
-            let block = cell.map(|i| i.div_euclid(SIDE));
-            let slot = match last {
-                Some((known, slot)) if known == block => slot,
-                _ => *slots.entry(block).or_insert_with(|| {
-                    blocks.push(block);
-                    counts.resize(blocks.len() * Self::CELLS, 0);
-                    blocks.len() as u32 - 1
-                }),
-            };
-            last = Some((block, slot));
+            let slot = found.number(cell.map(|i| i.div_euclid(SIDE)));
+            if counts.len() < found.blocks.len() * Self::CELLS {
+                counts.resize(2 * found.blocks.len() * Self::CELLS, 0);
+            }
             let local = (0..D).rev().fold(0, |at, a| SIDE * at + cell[a].rem_euclid(SIDE));
             let key = slot * Self::CELLS as u32 + local as u32;
             counts[key as usize] = counts[key as usize].saturating_add(1);
             keys.push(key);
         }
+        let Numbered { slots, blocks, .. } = found;
+        counts.truncate(blocks.len() * Self::CELLS);
         // Half of those in a cell at rest, or a bit fewer: four in 2D, eight in 3D.
         let full = if D == 2 { 2 } else { 3 };
         let rows = |least: u8| -> Vec<u8> {
