@@ -5,6 +5,7 @@
 //! | [`map`] | one field through a [`ColorMap`] |
 //! | [`layers`] | several substances at once: glowing light or ink on paper |
 //! | [`wet`] | a liquid from the side, in 2D |
+//! | [`lines`] | where a 2D fluid goes: streaks and arrows over a picture |
 //! | [`texture`] | patterns that a fluid carries along, in 2D and 3D |
 //! | [`film`] | smoke, fire and light in three dimensions, with objects, cameras, several lights |
 //! | [`maps`] | maps of two-dimensional fields for games: values that tile, normals |
@@ -24,6 +25,7 @@ pub mod film;
 pub mod flow;
 pub mod image;
 pub mod layers;
+pub mod lines;
 pub mod map;
 pub mod maps;
 pub mod plane;

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 
 /// The field at the centre of each pixel, the TOP row first.
 ///
-/// Enlarging uses Catmull-Rom's cubic, clamped to the two cells around: nothing rings, ramps stay monotone. Shrinking
-/// weighs every cell by the area that it shares with the pixel. Values that are not finite stay so.
+/// Enlarging uses cubics without ringing; shrinking weighs every cell by the area that it shares with the pixel. Values that are not finite
+/// stay so.
 pub fn resample(plane: &Plane<'_>, width: usize, height: usize) -> Vec<f32> {
     let [nx, ny] = plane.cells;
     let [wraps_x, wraps_y] = plane.wraps;
@@ -27,14 +27,20 @@ pub fn resample(plane: &Plane<'_>, width: usize, height: usize) -> Vec<f32> {
 
 /// What one pixel takes from a line of cells.
 enum Tap {
-    /// Cells and weights of the cubic; the two in the middle bound the result.
-    Cubic([usize; 4], [f32; 4]),
+    /// Cells and weights of Catmull-Rom's cubic, which goes through the values; the two cells in the middle bound the result.
+    Sharp([usize; 4], [f32; 4]),
+    /// The same of the cubic of Mitchell & Netravali (1988); all four bound the result.
+    Smooth([usize; 4], [f32; 4]),
     /// The first cell and the weight of each.
     Average(usize, Vec<f32>),
 }
 
+/// With more pixels to a cell than this the bounds of the sharp cubic show: filaments that cross the grid look like strings of beads.
+const SMOOTH_FROM: f64 = 1.5;
+
 fn taps(cells: usize, pixels: usize, wraps: bool) -> Vec<Tap> {
     let cells_per_pixel = cells as f64 / pixels as f64;
+    let smooth = cells_per_pixel * SMOOTH_FROM <= 1.0;
     let cubic = |pixel: usize| {
         let x = (pixel as f64 + 0.5) * cells_per_pixel - 0.5;
         let base = x.floor();
@@ -43,13 +49,20 @@ fn taps(cells: usize, pixels: usize, wraps: bool) -> Vec<Tap> {
             true => (base + offset).rem_euclid(cells as f64) as usize,
             false => (base + offset).clamp(0.0, (cells - 1) as f64) as usize,
         };
+        let cells = [-1.0, 0.0, 1.0, 2.0].map(cell);
+        if smooth {
+            // Within a cell of the middle, and up to two.
+            let near = |x: f32| (7.0 * x * x * x - 12.0 * x * x + 16.0 / 3.0) / 6.0;
+            let far = |x: f32| (-7.0 / 3.0 * x * x * x + 12.0 * x * x - 20.0 * x + 32.0 / 3.0) / 6.0;
+            return Tap::Smooth(cells, [far(1.0 + t), near(t), near(1.0 - t), far(2.0 - t)]);
+        }
         let weights = [
             0.5 * t * (-1.0 + t * (2.0 - t)),
             0.5 * (2.0 + t * t * (3.0 * t - 5.0)),
             0.5 * t * (1.0 + t * (4.0 - 3.0 * t)),
             0.5 * t * t * (t - 1.0),
         ];
-        Tap::Cubic([-1.0, 0.0, 1.0, 2.0].map(cell), weights)
+        Tap::Sharp(cells, weights)
     };
     let average = |pixel: usize| {
         let (from, to) = (pixel as f64 * cells_per_pixel, (pixel + 1) as f64 * cells_per_pixel);
@@ -61,18 +74,28 @@ fn taps(cells: usize, pixels: usize, wraps: bool) -> Vec<Tap> {
     (0..pixels).map(|pixel| if cells_per_pixel > 1.0 { average(pixel) } else { cubic(pixel) }).collect()
 }
 
-/// `v` between `a` and `b`, but left alone if it is not finite: the reader shall see it.
+/// `v` within some values, but left alone if it is not finite: the reader shall see it.
 #[inline(always)]
-fn between(v: f32, a: f32, b: f32) -> f32 {
-    if v.is_finite() { v.max(a.min(b)).min(a.max(b)) } else { v }
+fn within<const N: usize>(v: f32, values: [f32; N]) -> f32 {
+    let [low, high] = [f32::min, f32::max].map(|f| values[1..].iter().fold(values[0], |a, b| f(a, *b)));
+    if v.is_finite() { v.max(low).min(high) } else { v }
+}
+
+#[inline(always)]
+fn sum(w: &[f32; 4], [a, b, c, d]: [f32; 4]) -> f32 {
+    w[0] * a + w[1] * b + w[2] * c + w[3] * d
 }
 
 impl Tap {
     fn apply(&self, cell: impl Fn(usize) -> f32) -> f32 {
         match self {
-            Self::Cubic(cells, w) => {
-                let [a, b, c, d] = cells.map(cell);
-                between(w[0] * a + w[1] * b + w[2] * c + w[3] * d, b, c)
+            Self::Sharp(cells, w) => {
+                let all = cells.map(cell);
+                within(sum(w, all), [all[1], all[2]])
+            }
+            Self::Smooth(cells, w) => {
+                let all = cells.map(cell);
+                within(sum(w, all), all)
             }
             Self::Average(first, weights) => {
                 weights.iter().enumerate().map(|(i, w)| w * cell(first + i)).fold(0.0, |sum, v| sum + v)
@@ -84,10 +107,18 @@ impl Tap {
     fn combine(&self, rows: &[f32], width: usize, out: &mut [f32]) {
         let row = |i: usize| &rows[i * width..][..width];
         match self {
-            Self::Cubic(cells, w) => {
-                let [a, b, c, d] = cells.map(row);
+            Self::Sharp(cells, w) => {
+                let rows = cells.map(row);
                 for (x, value) in out.iter_mut().enumerate() {
-                    *value = between(w[0] * a[x] + w[1] * b[x] + w[2] * c[x] + w[3] * d[x], b[x], c[x]);
+                    let all = rows.map(|row| row[x]);
+                    *value = within(sum(w, all), [all[1], all[2]]);
+                }
+            }
+            Self::Smooth(cells, w) => {
+                let rows = cells.map(row);
+                for (x, value) in out.iter_mut().enumerate() {
+                    let all = rows.map(|row| row[x]);
+                    *value = within(sum(w, all), all);
                 }
             }
             Self::Average(first, weights) => {
@@ -123,6 +154,33 @@ mod tests {
             assert!(pixels[..157].is_sorted());
             assert!(pixels.iter().all(|v| (values[0]..=values[15]).contains(v)));
         }
+    }
+
+    #[test]
+    fn a_thin_line_across_the_grid_is_enlarged_without_beads() {
+        // A line 1.5 cells wide, at a slope that meets cells everywhere between their centres.
+        let (n, zoom) = (32, 4);
+        let (across, along) = (-0.6_f32, 0.8_f32);
+        let off = |x: f32, y: f32| (x - 16.0) * across + (y - 16.0) * along;
+        let line = |x: f32, y: f32| (-off(x, y).powi(2) / 1.1).exp();
+        let values: Vec<f32> = (0..n * n).map(|i| line((i % n) as f32 + 0.5, (i / n) as f32 + 0.5)).collect();
+        let plane = Plane::new(&values, [n, n], [1.0; 2]).unwrap();
+        let pixels = resample(&plane, n * zoom, n * zoom);
+        let crest: Vec<f32> = (0..n * zoom * n * zoom)
+            .map(|i| {
+                (
+                    ((i % (n * zoom)) as f32 + 0.5) / zoom as f32,
+                    n as f32 - ((i / (n * zoom)) as f32 + 0.5) / zoom as f32,
+                    i,
+                )
+            })
+            .filter(|(x, y, _)| off(*x, *y).abs() < 0.1 && (4.0..28.0).contains(x) && (4.0..28.0).contains(y))
+            .map(|(_, _, i)| pixels[i])
+            .collect();
+        let (low, high) = crest.iter().fold((f32::MAX, f32::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
+        assert!(crest.len() > 50);
+        // The eye sees some percent of ripple along a line. A cubic held between the two cells beside gives 26 %.
+        assert!((high - low) / high < 0.06, "{low} to {high}");
     }
 
     #[test]

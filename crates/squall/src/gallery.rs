@@ -57,6 +57,7 @@ const ALL: &[GalleryScene] = scenes! {
     "stirred_box"
     "turbulence"
     "vortex_street"
+    "cavity"
     "around_a_ball"
     "burst"
     "candle"

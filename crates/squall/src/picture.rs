@@ -17,6 +17,7 @@ use squall_core::{CancelToken, Simulation, StateVisitor, Volume};
 use squall_render::color::from_srgb8;
 use squall_render::derived::{curl_magnitude, speed, vorticity};
 use squall_render::film::{Camera, Frame, Tone, View};
+use squall_render::lines::{draw_arrows, draw_streaks};
 use squall_render::map::Range;
 use squall_render::maps::sample;
 use squall_render::texture::flat::{self, Pixelated};
@@ -24,7 +25,7 @@ use squall_render::{Background, ColorMap, Image, Layer, MapStyle, Mixing, Plane,
 use squall_render::{WetStyle, draw_layers, draw_map, draw_wet};
 
 use crate::build::BuildError;
-use crate::setup::{self, Axis, PictureMode, Setup, Show};
+use crate::setup::{self, Axis, FlowLines, PictureMode, Setup, Show};
 use crate::surface::{Solids, Surface};
 use crate::texture::{FlatCoordinates, texture};
 pub use film::{FilmPainter, Volumes};
@@ -394,6 +395,9 @@ impl Painter {
             return film.shoot(&volumes, time, frame).map(Picture::Film);
         }
         let mut image = self.draw_image(sim)?;
+        if self.picture.flow != FlowLines::None {
+            image = self.draw_flow(sim, &image)?;
+        }
         self.objects.draw(&mut image, sim.time());
         if self.picture.supersample > 1 {
             image = image.shrunk(self.setup.output.width as usize, self.setup.output.height as usize);
@@ -432,6 +436,25 @@ impl Painter {
             }
             _ => self.draw_substances(sim, &shown),
         }
+    }
+
+    /// Where the fluid goes, over a picture; in a liquid, where there is some.
+    fn draw_flow(&self, sim: &dyn Simulation, image: &Image) -> Result<Image, RenderError> {
+        let [mut u, mut v]: [Vec<f32>; 2] = std::array::from_fn(|a| {
+            let mut component = Vec::new();
+            sim.read("velocity", a, &mut component);
+            component
+        });
+        let mut outside = Vec::new();
+        if sim.read("surface", 0, &mut outside) {
+            let air = |phi: &f32| if *phi > 0.0 { 0.0 } else { 1.0 };
+            u.iter_mut().chain(&mut v).zip(outside.iter().chain(&outside)).for_each(|(u, phi)| *u *= air(phi));
+        }
+        let velocity = [&self.plane(sim, &u)?, &self.plane(sim, &v)?];
+        Ok(match self.picture.flow {
+            FlowLines::Arrows => draw_arrows(image, velocity),
+            _ => draw_streaks(image, velocity),
+        })
     }
 
     /// The range for these values, after taking note of them.

@@ -8,7 +8,7 @@ use squall_io::read_npy;
 use super::RunError;
 use crate::output::{Shot, numbered_path};
 use crate::picture::Painter;
-use crate::setup::{Pass, Setup, Show};
+use crate::setup::{FlowLines, Pass, Setup, Show};
 
 /// What a frame was. Nothing goes on from it: it takes no steps.
 pub(super) struct Stored {
@@ -33,7 +33,8 @@ pub(super) fn needed(setup: &Setup) -> Option<Vec<String>> {
         Show::Pressure => vec!["pressure".to_owned()],
         Show::Texture | Show::Water => return None,
     };
-    if setup.output.passes.iter().any(|pass| matches!(pass, Pass::Motion | Pass::Flow)) {
+    let moves = setup.output.passes.iter().any(|pass| matches!(pass, Pass::Motion | Pass::Flow));
+    if moves || setup.picture.flow != FlowLines::None {
         names.push("velocity".to_owned());
     }
     if let (true, Some(hot)) = (setup.output.passes.contains(&Pass::Temperature), setup.heat()) {

@@ -304,6 +304,16 @@ choices! {
         Opaque = "opaque",
     }
 
+    /// How the direction of the flow is drawn over 2D pictures.
+    pub enum FlowLines {
+        /// Not at all.
+        None = "none",
+        /// Line integral convolution: streaks along the flow.
+        Streaks = "streaks",
+        /// Arrows.
+        Arrows = "arrows",
+    }
+
     /// How substances are shown.
     pub enum PictureMode {
         /// They emit light.

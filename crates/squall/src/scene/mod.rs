@@ -19,7 +19,7 @@ mod values;
 pub(crate) mod write;
 
 use choices::{
-    AdvectWith, Advection, Diffusion, FadeLaw, Green, Matching, MeltingLaw, MeshFormat, Model, Movie, Pass,
+    AdvectWith, Advection, Diffusion, FadeLaw, FlowLines, Green, Matching, MeltingLaw, MeshFormat, Model, Movie, Pass,
     PictureMode, Solids, Splitting, Tone, Tracer, Tracking, Transfer, Up, Viscous,
 };
 pub use edit::*;
@@ -634,6 +634,8 @@ table! {
         bloom: Animated [Within(0.0, 1.0)] (Animated::constant(0.0)),
         /// Film grain in 3D, relative to white.
         grain: Animated [Within(0.0, 1.0)] (Animated::constant(0.0)),
+        /// The velocity over 2D pictures: `"streaks"` along the flow (line integral convolution), or `"arrows"`, the longest for the fastest.
+        flow: FlowLines [] (FlowLines::None),
         /// Supersampling of 2D pictures: samples along each side of a pixel.
         supersample: u32 [Within(1.0, 4.0)] (1),
         /// Opacity of substances.

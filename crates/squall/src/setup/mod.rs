@@ -19,7 +19,7 @@ use crate::assets::{Assets, fingerprint};
 use crate::diagnostic::{Span, Spanned};
 use crate::expr::Expr;
 pub use crate::scene::choices::{
-    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, Green, MAPS, MeltingLaw, MeshFormat, Model, Movie,
+    AdvectWith, Advection, Alpha, Diffusion, FadeLaw, FlowLines, Green, MAPS, MeltingLaw, MeshFormat, Model, Movie,
     ParticleFormat, Pass, PictureMode, Solids, Splitting, Tone, Tracer, Tracking, Transfer, Viscous,
 };
 use crate::scene::key::{Listed, Matters};
@@ -484,6 +484,8 @@ pub struct Picture {
     pub exposure: Option<Curve>,
     /// Film grain.
     pub grain: Curve,
+    /// What of the velocity is drawn over 2D pictures.
+    pub flow: FlowLines,
     /// Points along each side of a pixel that 2D pictures are drawn with.
     pub supersample: u32,
     /// How light becomes what a screen shows.

@@ -55,6 +55,7 @@ impl Resolver<'_> {
                 None => Some(fill(&mut p.exposure, || Animated::constant(1.0)).plain()),
             },
             grain: p.grain().plain(),
+            flow: self.flow_lines(p.flow.as_ref().map(|typed| typed.span), *p.flow()),
             supersample: *p.supersample(),
             tone: fill(&mut p.tone, || if film && !glows { Tone::Filmic } else { Tone::Soft }),
             white: p.white().plain(),
@@ -75,6 +76,15 @@ impl Resolver<'_> {
                 .help("write it in [render]: transparent = true");
         }
         true
+    }
+
+    fn flow_lines(&mut self, typed: Option<Span>, lines: FlowLines) -> FlowLines {
+        if let Some(span) = typed.filter(|_| self.d == 3 && lines != FlowLines::None) {
+            self.problems
+                .error(span, "`picture.flow` in a 3D scene", "for 2D pictures only")
+                .help("show = \"speed\" or \"vorticity\" shows motion in 3D");
+        }
+        lines
     }
 
     fn show(&mut self, file: &SceneFile) -> Show {
