@@ -235,7 +235,9 @@ impl<'a, const D: usize> Projection<'a, D> {
             // What is held adds to the right side, but must not add to what is left of it.
             let size = ops::dot(rhs, rhs).sqrt();
             let tolerance = if size > 0.0 { wanted / size } else { 1.0 };
-            let solve = solver.solve(rhs, q, tolerance.clamp(self.tolerance.min(FINEST), self.tolerance));
+            let mut solve = solver.solve(rhs, q, tolerance.clamp(self.tolerance.min(FINEST), self.tolerance));
+            // Where what is held is much larger than the divergence, rounding may stop the solver a little above that.
+            solve.converged |= solve.residual < 4.0 * FINEST;
             outside.finish(around, q, more);
             (solve, None)
         } else {

@@ -24,11 +24,12 @@ use crate::Real;
 use crate::cancel::CancelToken;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, End, Ends};
-use crate::layout::Layout;
+use crate::layout::{Layout, Row};
 use crate::poisson::multigrid::Kind;
 use crate::poisson::pcg::{clear, squared};
 use crate::poisson::{CellState, Domain, MAX_ITERATIONS, Multigrid, PoissonSolver, homogeneous};
 use crate::report::SolveReport;
+use crate::rows;
 use crate::sample::Isa;
 
 /// Below this `k dt / h^2` no value changes by more than half its last bit.
@@ -40,6 +41,10 @@ const FAR: f64 = 1.0;
 
 /// The true residual of `f32` cannot be brought below about this times the cells along an axis.
 const FLOOR: f64 = 3e-7;
+
+/// Solves at most for cells that are fluid in part, after the first; and what they lose is nothing below this part of the 2-norm of all values.
+const ROUNDS: u32 = 6;
+const LOST: f64 = 1e-6;
 
 /// What stands in the way of diffusion.
 #[derive(Clone, Copy)]
@@ -92,6 +97,7 @@ struct Solver<const D: usize> {
 struct Scratch<const D: usize> {
     right: Field<D>,
     change: Field<D>,
+    mean: Field<D>,
     state: Field<D, CellState>,
 }
 
@@ -122,7 +128,7 @@ impl<const D: usize> Diffusion<D> {
     /// About how many bytes it will hold for fields of this many cells and so many kinds of ends, if steps are long; on tiles
     /// there is one kind, in a box one for each component of the velocity between walls.
     pub fn estimate_bytes(cells: u64, kinds: u64) -> u64 {
-        let scratch = cells.saturating_mul((2 * size_of::<Real>() + size_of::<CellState>()) as u64);
+        let scratch = cells.saturating_mul((3 * size_of::<Real>() + size_of::<CellState>()) as u64);
         Multigrid::<D>::estimate_bytes(cells).saturating_mul(kinds).saturating_add(scratch)
     }
 
@@ -150,11 +156,46 @@ impl<const D: usize> Diffusion<D> {
         k_dt: f64,
         around: Around<'_, D>,
     ) -> Result<SolveReport, OutOfMemory> {
+        self.apply_but(field, k_dt, around, None)
+    }
+
+    /// [`Diffusion::apply`], but values with a bit in `kept`, which has one for each place of a row, for each row of tiles, stay as they are,
+    /// and the others see them.
+    pub(crate) fn apply_but(
+        &mut self,
+        field: &mut Field<D>,
+        k_dt: f64,
+        around: Around<'_, D>,
+        kept: Option<&[u64]>,
+    ) -> Result<SolveReport, OutOfMemory> {
+        Ok(self.diffuse(field, k_dt, around, kept, None)?.0)
+    }
+
+    /// [`Diffusion::apply`] at centres of cells that are fluid in part, and open to each other in part: `(V - k dt lap) a = V a_old`. Also
+    /// returns how much that leaves too little, in cells.
+    pub(crate) fn apply_in_part(
+        &mut self,
+        field: &mut Field<D>,
+        k_dt: f64,
+        open: &VectorField<D>,
+        volume: &Field<D>,
+    ) -> Result<(SolveReport, f64), OutOfMemory> {
+        self.diffuse(field, k_dt, Around::Open(open), None, Some(volume))
+    }
+
+    fn diffuse(
+        &mut self,
+        field: &mut Field<D>,
+        k_dt: f64,
+        around: Around<'_, D>,
+        kept: Option<&[u64]>,
+        volume: Option<&Field<D>>,
+    ) -> Result<(SolveReport, f64), OutOfMemory> {
         assert!(k_dt >= 0.0, "diffusion cannot run backwards: k dt = {k_dt}");
         self.follow(field);
         let h2 = self.spacing[0] * self.spacing[0];
         if k_dt == 0.0 {
-            return Ok(SolveReport { converged: true, ..SolveReport::default() });
+            return Ok((SolveReport { converged: true, ..SolveReport::default() }, 0.0));
         }
         if self.is_direct(field, around) {
             // Along a periodic axis faces are as good as centres.
@@ -164,18 +205,19 @@ impl<const D: usize> Diffusion<D> {
             let done = self.direct().apply(field, k_dt, scheme);
             field.relabel(at, field.ends());
             let residual = Real::EPSILON as f64;
-            return done.map(|()| SolveReport { iterations: 1, residual, converged: true, ..SolveReport::default() });
+            let report = SolveReport { iterations: 1, residual, converged: true, ..SolveReport::default() };
+            return done.map(|()| (report, 0.0));
         }
         field.finish_end_faces();
         if k_dt < NOTHING * h2 {
-            return Ok(SolveReport { converged: true, ..SolveReport::default() });
+            return Ok((SolveReport { converged: true, ..SolveReport::default() }, 0.0));
         }
         let shift = h2 / k_dt;
         let found = self.find(field, k_dt)?;
         self.scratch()?;
         let Diffusion { solvers, work, tolerance, layout, cancel, .. } = self;
-        let Scratch { right, change, state } = work.as_mut().expect("made above");
-        solvers[found].set(around, state, shift);
+        let Scratch { right, change, mean, state } = work.as_mut().expect("made above");
+        solvers[found].set(around, kept, state, shift);
         let solver = &mut solvers[found].multigrid;
         solver.set_cancel(cancel);
 
@@ -188,11 +230,42 @@ impl<const D: usize> Diffusion<D> {
         let last_bit = if size > 0.0 { Real::EPSILON as f64 * shift * values / size } else { 0.0 };
         let goal = tolerance.max(FLOOR * across) + last_bit;
         clear(change);
-        let report = solver.solve_scaled(right, 1.0, change, goal, MAX_ITERATIONS, shift * FAR > 1.0);
-        let change = &*change;
-        field.par_rows(|row, out| out.iter_mut().zip(change.row(row)).for_each(|(out, d)| *out += d));
+        let mut report = solver.solve_scaled(right, 1.0, change, goal, MAX_ITERATIONS, shift * FAR > 1.0);
+        let add = |field: &mut Field<D>, change: &Field<D>| {
+            field.par_rows(|row, out| out.iter_mut().zip(change.row(row)).for_each(|(out, d)| *out += d));
+        };
+        add(field, change);
+        let mut left = 0.0;
+        if let Some(volume) = volume {
+            // The solver takes all cells for whole. What that takes from the change of cells that are not is given back, again and again.
+            for round in 0.. {
+                let sums = |row: Row<'_, D>| {
+                    let lost = change.row(row).iter().zip(volume.row(row)).map(|(d, v)| f64::from((1.0 - v) * d));
+                    lost.fold((0.0, 0.0), |(sum, size), lost| (sum + lost, size + lost.abs()))
+                };
+                let (sum, size) = rows::reduce(layout, sums, |a, b| (a.0 + b.0, a.1 + b.1));
+                left = sum;
+                if size <= LOST * values || round == ROUNDS {
+                    break;
+                }
+                right.par_rows(|row, out| {
+                    let lost = change.row(row).iter().zip(volume.row(row)).map(|(d, v)| (1.0 - v) * d);
+                    out.iter_mut().zip(lost).for_each(|(out, lost)| *out = lost);
+                });
+                // In rooms that nothing can leave the solver drops the mean, which spreads over the room.
+                mean.par_rows(|row, mean| mean.copy_from_slice(right.row(row)));
+                solver.remove_means(right);
+                mean.par_rows(|row, mean| mean.iter_mut().zip(right.row(row)).for_each(|(mean, r)| *mean -= r));
+                right.par_rows(|_, right| right.iter_mut().for_each(|r| *r *= shift as Real));
+                clear(change);
+                let more = solver.solve_scaled(right, 1.0, change, goal, MAX_ITERATIONS, shift * FAR > 1.0);
+                report = report.and(&more);
+                add(change, mean);
+                add(field, change);
+            }
+        }
         field.finish_end_faces();
-        Ok(report)
+        Ok((report, left))
     }
 
     /// Tiles come and go.
@@ -223,7 +296,7 @@ impl<const D: usize> Diffusion<D> {
             let ends = if self.layout.as_tiles().is_some() { Ends::Unbounded(0.0) } else { Ends::FLAT };
             let new = || Field::on(&self.layout, At::Center, [ends; D]);
             let state = Field::on(&self.layout, At::Center, [ends; D])?;
-            self.work = Some(Scratch { right: new()?, change: new()?, state });
+            self.work = Some(Scratch { right: new()?, change: new()?, mean: new()?, state });
         }
         Ok(())
     }
@@ -257,9 +330,11 @@ impl<const D: usize> Diffusion<D> {
 
 impl<const D: usize> Solver<D> {
     /// Sets up what is around and the shift, as far as it is not.
-    fn set(&mut self, around: Around<'_, D>, state: &mut Field<D, CellState>, shift: f64) {
+    fn set(&mut self, around: Around<'_, D>, kept: Option<&[u64]>, state: &mut Field<D, CellState>, shift: f64) {
         let Kind { ends, own, .. } = self.kind;
-        if !(self.plain && matches!(around, Around::Nothing)) {
+        let plain = matches!(around, Around::Nothing) && kept.is_none();
+        if !(self.plain && plain) {
+            let layout = state.layout().clone();
             // The first face on an end keeps its value, or is the next one's: then nothing flows between them.
             let first = own.and_then(|a| match ends[a].pair() {
                 Some([End::Flat, _]) => Some((a, CellState::Solid)),
@@ -281,10 +356,16 @@ impl<const D: usize> Solver<D> {
                     Some((a, what)) if a > 0 && row.index[a] == 0 => state.fill(what),
                     _ => {}
                 }
+                let mut bits = kept.map_or(0, |kept| kept[layout.row_number(row)]);
+                while bits != 0 {
+                    let state = &mut state[bits.trailing_zeros() as usize];
+                    *state = if *state == CellState::Fluid { CellState::Air } else { *state };
+                    bits &= bits - 1;
+                }
             });
-            let some = first.is_some() || matches!(around, Around::Held(_) | Around::Links { .. });
+            let some = first.is_some() || kept.is_some() || matches!(around, Around::Held(_) | Around::Links { .. });
             self.multigrid.set(Domain { open: around.weights(), state: some.then_some(&*state), phi: None });
-            self.plain = matches!(around, Around::Nothing);
+            self.plain = plain;
             self.shift = None;
         }
         if self.shift != Some(shift) {

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Flow;
+use super::follow::Air;
 use super::obstacles::Obstacles;
 use crate::Real;
 use crate::diffuse::{Around, DiffusionScheme};
@@ -173,7 +174,9 @@ impl<const D: usize> Flow<D> {
             {
                 o.walls = Some(Walls::new(&self.layout, &self.grid)?);
             }
-            let Self { grid, velocity, diffusion, obstacles, viscosity, viscous, .. } = self;
+            let Self { grid, velocity, diffusion, obstacles, viscosity, viscous, following, .. } = self;
+            // What moves as it did would be a step beside what was diffused, and that step a charge in every time step.
+            let far = Air::of(following).map(|air| &air.far);
             (diffusion.scheme, diffusion.cancel) = (self.options.diffusion, self.cancel.clone());
             for (a, u) in velocity.iter_mut().enumerate() {
                 let around = match obstacles {
@@ -183,7 +186,7 @@ impl<const D: usize> Flow<D> {
                     }
                     _ => Around::Nothing,
                 };
-                *viscous = viscous.and(&diffusion.apply(u, *viscosity * dt, around)?);
+                *viscous = viscous.and(&diffusion.apply_but(u, *viscosity * dt, around, far.map(|far| far.ring(a)))?);
             }
             self.restore_ring(false);
         }
@@ -214,12 +217,18 @@ impl<const D: usize> Flow<D> {
         (self.diffusion.scheme, self.diffusion.cancel) = (self.options.diffusion, self.cancel.clone());
         let Self { grid, substances, diffusion, obstacles, viscous, books, scratch, .. } = self;
         for (i, s) in substances.iter_mut().enumerate().filter(|(_, s)| s.diffusion > 0.0) {
-            let around = obstacles.as_ref().map_or(Around::Nothing, |o| Around::Open(o.solids.open()));
-            let before = ops::sum(&s.field);
-            *viscous = viscous.and(&diffusion.apply(&mut s.field, s.diffusion * dt, around)?);
-            // Inside, diffusion moves things around; what there is more or less went through the sides.
-            let sides = ops::sum(&s.field) - before;
-            books.diffused(grid, (i, s), sides, obstacles.as_ref(), &mut scratch.lend()[0]);
+            // Cells that solids cut count in part, if the accounts say so, too.
+            let (report, left) = match obstacles {
+                None => (diffusion.apply(&mut s.field, s.diffusion * dt, Around::Nothing)?, 0.0),
+                Some(o) if books.whole_cells => {
+                    (diffusion.apply(&mut s.field, s.diffusion * dt, Around::Open(o.solids.open()))?, 0.0)
+                }
+                Some(o) => {
+                    diffusion.apply_in_part(&mut s.field, s.diffusion * dt, o.solids.open(), o.solids.volume())?
+                }
+            };
+            *viscous = viscous.and(&report);
+            books.diffused(grid, (i, s), left, obstacles.as_ref(), &mut scratch.lend()[0]);
         }
         self.timings.stop(Stage::Diffuse, timer);
         Ok(())

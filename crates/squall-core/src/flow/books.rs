@@ -10,7 +10,7 @@ use crate::Real;
 use crate::advect::{Advection, MapScratch, settle, through_sides};
 use crate::field::{Field, VectorField};
 use crate::force::Substance;
-use crate::grid::{Axis, End, Grid, Side};
+use crate::grid::{Axis, End, Ends, Grid, Side};
 use crate::layout::Row;
 use crate::ledger::{Account, Ledger};
 use crate::ops::{self, each};
@@ -226,13 +226,13 @@ impl Books {
         self.look_for_lost("advection");
     }
 
-    /// Enters what diffusion did to one substance. `sides` is what came in, in cells. Cells that solids cut count in part, while
-    /// diffusion takes them for whole: what that gained or lost is put back.
+    /// Enters what diffusion did to one substance. Between closed sides nothing should change; else what changed went through them, but for
+    /// what the solver left too little in cells that solids cut (in cells). That is put back.
     pub fn diffused<const D: usize>(
         &mut self,
         grid: &Grid<D>,
         (i, s): (usize, &mut Substance<D>),
-        sides: f64,
+        left: f64,
         obstacles: Option<&Obstacles<D>>,
         spare: &mut Field<D>,
     ) {
@@ -241,19 +241,16 @@ impl Books {
             return;
         };
         let [now, there] = amount(&s.field, s.ambient, weighing);
-        let now = now * volume;
-        let Some(solids) = weighing else {
-            account.sides += now - *before;
-            *before = now;
-            return;
-        };
-        let missing = *before + sides * volume - now;
-        account.sides += sides * volume;
-        *before = now;
-        let volumes = (Some(solids.volume()), false);
-        let added = settle(&mut s.field, volumes, s.ambient, (missing / volume, there), spare) * volume;
-        *before += added;
-        account.corrected += added;
+        let is_closed = |ends: &Ends| ends.pair().is_none_or(|pair| pair == [End::Flat; 2]);
+        let left = if s.field.ends().iter().all(is_closed) { *before / volume - now } else { left };
+        account.sides += (now + left) * volume - *before;
+        *before = now * volume;
+        if weighing.is_some() {
+            let volumes = (weighing.map(|solids| solids.volume()), false);
+            let added = settle(&mut s.field, volumes, s.ambient, (left, there), spare) * volume;
+            *before += added;
+            account.corrected += added;
+        }
     }
 
     /// The sum over all cells of what the projection left, in 1/s, and what swells.

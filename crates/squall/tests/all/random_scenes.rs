@@ -278,8 +278,44 @@ fn smoke_past_obstacles_that_move_fast_or_meet_walls_is_not_driven_by_itself() {
          motion = {{ velocity = [-0.292, -0.37] }}\n",
         grid.replace("64", "24")
     );
-    for (what, text) in [("inflow", beside_an_inflow), ("viscous", viscous), ("corner", into_a_corner)] {
+    let through_a_shaft = "model = \"smoke\"\n[grid]\ncells = [64, 32]\nsize = [2.0, 1.0]\n[boundary]\n\
+        y = { lo = \"unbounded\", hi = \"unbounded\" }\n[[object]]\nname = \"ball\"\n\
+        shape = { sphere = { center = [0.66, 0.594], radius = 0.16 } }\nmotion = { velocity = [-0.413, -0.557] }\n";
+    let all = [
+        ("inflow", beside_an_inflow),
+        ("viscous", viscous),
+        ("corner", into_a_corner),
+        ("shaft", through_a_shaft.to_owned()),
+    ];
+    for (what, text) in all {
         assert_eq!(fault(&text, [200, 0]), None, "{what}");
+    }
+}
+
+/// So did these.
+#[test]
+fn air_around_unbounded_smoke_is_driven_by_the_smoke_and_not_by_itself() {
+    let grid = |cells: [usize; 2]| {
+        format!(
+            "model = \"smoke\"\n[grid]\ncells = {cells:?}\nsize = {:?}\n[boundary]\n",
+            cells.map(|n| n as f64 / 32.0)
+        )
+    };
+    let source = "[[source]]\nshape = { sphere = { center = [0.75, 0.75], radius = 0.15 } }\nset = { density = 1.45, temperature = 134.0 }\n";
+    let thick_and_blown = grid([64, 64])
+        + "x = { lo = \"unbounded\", hi = { inflow = [-1.346, -0.89] } }\n[fluid]\nviscosity = 1e5\n"
+        + source;
+    let wiped =
+        grid([32, 32]) + "y = { lo = \"unbounded\", hi = { inflow = [-0.99, -0.643] } }\n[fluid]\nviscosity = 100\n";
+    let below_an_open_top = grid([64, 32])
+        + "x = { lo = \"unbounded\", hi = \"slip\" }\ny = { lo = \"unbounded\", hi = \"open\" }\n[solver]\ncfl = 4\n"
+        + "[[source]]\nshape = { sphere = { center = [0.244, 0.861], radius = 0.105 } }\nset = { density = 1.59, temperature = 35.3 }\n"
+        + "[[source]]\nshape = { box = { min = [0.431, 0.341], max = [0.641, 0.683] } }\nset = { density = 0.508, temperature = 35.3 }\n"
+        + "motion = { velocity = [0.469, -0.724] }\n"
+        + "[[object]]\nname = \"rod\"\nshape = { capsule = { from = [0.666, 0.384], to = [0.769, 0.539], radius = 0.093 } }\n"
+        + "[[force]]\nnoise = { strength = 5.39, scale = 0.3 }\n";
+    for (what, text) in [("thick", thick_and_blown), ("wiped", wiped), ("open top", below_an_open_top)] {
+        assert_eq!(fault(&text, [300, 0]), None, "{what}");
     }
 }
 

@@ -30,12 +30,16 @@ use crate::grid::{At, Ends, Grid, Side};
 use crate::layout::{Layout, MAX_TILE, Row, TILE_RUN, tile_width};
 use crate::ops::each;
 use crate::poisson::AroundTiles;
+use crate::rows;
 use crate::sample::Isa;
 use crate::solid::{BAND, Solids};
 use smallvec::SmallVec;
 use tree::{Mirror, Points, Tree};
 
 type Mirrors = SmallVec<[Mirror; 4]>;
+
+/// What solids add to the charges may be this many times the others, in all: around a ball that moves away from all sides it is up to 3 times.
+const MOST_INDUCED: f64 = 4.0;
 
 /// What is known of the outside of some tiles, and what is needed to find it.
 pub(super) struct Far<const D: usize> {
@@ -101,6 +105,11 @@ impl<const D: usize> Far<D> {
     pub fn start_at_once(&mut self, starts: bool) -> bool {
         self.starts = starts;
         self.induced.as_mut().map(|f| f.fill(0.0)).is_some()
+    }
+
+    /// Faces across an axis that are in the ring, as one bit for each place of a row, for each row.
+    pub fn ring(&self, a: usize) -> &[u64] {
+        &self.ring.faces[a]
     }
 
     /// For how long solids have added to the charges since the last projection.
@@ -208,6 +217,49 @@ impl<const D: usize> Flow<D> {
             far.advected += far.traced;
             self.absorb_vorticity();
             self.smooth_the_edge();
+            self.limit_ring();
+        }
+    }
+
+    /// The ring is no faster than what moves it, the fluid inside, solids and sides: in a potential flow every component is largest there.
+    /// What feeds on itself ends here.
+    fn limit_ring(&mut self) {
+        const LANES: usize = 16;
+        let wind = self.options.wind;
+        let solids = self.solids().map_or(0.0, |s| s.max_speed());
+        let sides = self.grid.fastest_side() * self.grid.spacing[0];
+        let Flow { velocity, layout, following, .. } = self;
+        let Some(air) = Air::of(following) else { return };
+        let (ring, last) = (&air.far.ring, &air.edge.last);
+        let inside = |c: usize, u: &Field<D>| {
+            let of_row = |row: Row<'_, D>| {
+                let r = layout.row_number(row);
+                let outside = ring.faces[c][r] | last[c][r];
+                if outside.count_ones() as usize == tile_width::<D>() {
+                    return None;
+                }
+                // Lanes, so that it is done with vectors.
+                let mut most = [0.0; LANES];
+                for (n, u) in u.row(row).chunks_exact(LANES).enumerate() {
+                    for l in 0..LANES {
+                        let there = outside >> (n * LANES + l) & 1 == 0;
+                        let speed = if there { (u[l] - wind[c]).abs() } else { 0.0 };
+                        most[l] = if speed > most[l] { speed } else { most[l] };
+                    }
+                }
+                Some(most.into_iter().fold(0.0, Real::max))
+            };
+            rows::reduce(layout, of_row, |a: Option<Real>, b| a.map_or(b, |a| Some(a.max(b.unwrap_or(0.0)))))
+        };
+        let found = (0..D).filter_map(|c| inside(c, &velocity[c])).reduce(Real::max);
+        let Some(found) = found else { return };
+        // Past a solid air is some times as fast as that.
+        let most = found.max(2.0 * solids.max(sides) as Real);
+        for (c, u) in velocity.iter_mut().enumerate() {
+            let (least, most) = (wind[c] - most, wind[c] + most);
+            u.par_rows(|row, u| {
+                each_bit(ring.faces[c][layout.row_number(row)], |x| u[x] = u[x].clamp(least, most));
+            });
         }
     }
 
@@ -429,6 +481,20 @@ impl<const D: usize> Far<D> {
             laplacian(done, solids, h, row, out);
             out.iter_mut().zip(right.row(row)).for_each(|(out, r)| *out += r);
         };
+        // No more than a few times what acts on them: near a side that cuts them, they would answer to themselves.
+        let counted = induced.as_ref().filter(|_| !self.starts).map_or(1.0, |induced| {
+            let sizes = |row: Row<'_, D>| {
+                let mut out = [0.0; MAX_TILE];
+                let out = &mut out[..tile_width::<D>()];
+                charges(row, out);
+                only_what_leaves(ring.cells[layout.row_number(row)], (leaving, time), row, out);
+                let size = |row: &[Real]| row.iter().map(|v| f64::from(v.abs())).sum::<f64>();
+                [size(out), f64::from(induced_for) * size(induced.row(row))]
+            };
+            let [own, added] = rows::reduce(layout, sizes, |a, b| [a[0] + b[0], a[1] + b[1]]);
+            if added > MOST_INDUCED * own { MOST_INDUCED * own / added } else { 1.0 }
+        });
+        let induced_for = induced_for * counted as Real;
         tree.set(layout, |row, out| {
             charges(row, out);
             if let Some(induced) = induced.as_ref().filter(|_| solids.is_some_and(|s| s.is_near(row))) {
@@ -481,6 +547,7 @@ impl<const D: usize> Far<D> {
             add_up(spare, &[pushed, advected, (1.0, &*q)], Some(solids));
             let (h, inv_time, whole) = (grid.spacing[0], (1.0 / time) as Real, &*spare);
             let mirrors = mirrors(grid, Some(solids));
+            let ring = &self.ring;
             let induced = self.induced.as_mut().expect("solids are allowed");
             induced.par_rows(|row, out| {
                 if !solids.is_near(row) {
@@ -493,6 +560,9 @@ impl<const D: usize> Far<D> {
                     let other = is_cut(solids, row, x) && !is_at_a_mirror(solids, &mirrors, h, row, x);
                     *out = if other { inv_time * (*all - *out) } else { 0.0 };
                 }
+                // What is not counted must not be made up for elsewhere: with what the rest of a solid in the ring adds, a solid that left
+                // the tiles was driven by itself.
+                each_bit(ring.cells[layout.row_number(row)], |x| out[x] = 0.0);
             });
             neutralise(induced);
         } else if let Some(induced) = &mut self.induced {
@@ -754,7 +824,7 @@ fn neutralise<const D: usize>(induced: &mut Field<D>) {
         let charged = induced.row(row).iter().filter(|v| **v != 0.0);
         charged.fold((0.0, 0.0), |(sum, count), v| (sum + f64::from(*v), count + 1.0))
     };
-    let (sum, count) = crate::rows::reduce(induced.layout(), sums, |a, b| (a.0 + b.0, a.1 + b.1));
+    let (sum, count) = rows::reduce(induced.layout(), sums, |a, b| (a.0 + b.0, a.1 + b.1));
     let mean = (sum / f64::max(count, 1.0)) as Real;
     induced.par_rows(|_, row| row.iter_mut().filter(|v| **v != 0.0).for_each(|v| *v -= mean));
 }

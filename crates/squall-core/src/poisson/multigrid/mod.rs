@@ -239,6 +239,11 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
         equation.solve(x, tolerance, max_iterations)
     }
 
+    /// Takes from a field its mean over each room that nothing can leave.
+    pub(crate) fn remove_means(&mut self, field: &mut Field<D, T>) {
+        self.rooms.remove_means(field);
+    }
+
     /// Zeros where no unknown is.
     pub(crate) fn keep_unknowns(&self, field: &mut Field<D, T>) {
         let inverse = &self.levels[0].operator.inverse;
