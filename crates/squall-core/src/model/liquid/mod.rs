@@ -316,6 +316,7 @@ impl<const D: usize> Liquid<D> {
         }
         flow.before_by = dt;
         self.flow.timings.stop(Stage::Advect, timer);
+        self.move_deep(dt, cfl);
         if on_grid {
             self.advance_on_grid(dt)?;
         }
@@ -342,7 +343,6 @@ impl<const D: usize> Liquid<D> {
         self.lost += particles.settle(periodic) as u64;
         self.enter(|account| &mut account.sides);
         self.flow.timings.stop(Stage::Advect, timer);
-        self.move_deep(dt, cfl);
         Ok(())
     }
 
