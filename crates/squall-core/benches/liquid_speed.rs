@@ -54,9 +54,10 @@ fn mesh(sim: &Liquid<3>, refine: usize) {
     let grid = &sim.flow.grid;
     let room =
         Room { origin: [0.0; 3], cell: grid.spacing[0], walls: [[Some(0.0), Some(1.0)]; 3], periodic: [false; 3] };
-    let mut best = [f64::INFINITY; 4];
+    let (mut best, mut least) = ([f64::INFINITY; 4], f64::INFINITY);
     let mut vertices = 0;
     for _ in 0..9 {
+        let cpu = cpu_seconds();
         let mut times = vec![std::time::Instant::now()];
         let points = Points::new(&places, &room);
         times.push(std::time::Instant::now());
@@ -67,11 +68,12 @@ fn mesh(sim: &Liquid<3>, refine: usize) {
         std::hint::black_box(points.carried(&mesh.positions, &velocities));
         times.push(std::time::Instant::now());
         vertices = mesh.positions.len();
+        least = least.min(cpu_seconds() - cpu);
         (0..4).for_each(|i| best[i] = best[i].min((times[i + 1] - times[i]).as_secs_f64()));
     }
     let [sort, distances, triangles, carried] = best;
     println!(
-        "mesh with {refine} cells to a cell of the grid: {:.4} s (sort {sort:.4}, distances {distances:.4}, triangles {triangles:.4}, velocities {carried:.4}), {vertices} vertices",
+        "mesh with {refine} cells to a cell of the grid: {:.4} s, of this thread {least:.4} s (sort {sort:.4}, distances {distances:.4}, triangles {triangles:.4}, velocities {carried:.4}), {vertices} vertices",
         best.iter().sum::<f64>(),
     );
 }

@@ -59,7 +59,7 @@ pub struct MapScratch<const D: usize> {
     too_far: Option<f64>,
     longest: Longest<D>,
     extent: Extent,
-    /// Of each row the cells around which alone velocities are moved; empty: everywhere.
+    /// Of each row the cells on whose faces alone velocities are moved; empty: everywhere.
     only: Vec<Span>,
     clipped: [Clipped; SMALL_GROUP],
     tracing: Pool<Work<D>>,
@@ -141,14 +141,14 @@ impl<const D: usize> MapScratch<D> {
         *too_far = trace_both(scheme, flow, dt, margins, (tracing, longest), &|_| true, [back, forth]);
     }
 
-    /// [`MapScratch::trace`] for velocities that are needed only where a field is above zero, and where that goes to within the step.
+    /// [`MapScratch::trace`] for velocities that are needed only on the faces of cells in which a field is above zero.
     pub(crate) fn trace_only(&mut self, scheme: Advection, flow: Flow<D>, dt: f64, where_above: &Field<D>) {
         let Self { back, forth, reach: margins, too_far, longest, tracing, only, extent, .. } = self;
         cells_above(where_above, only);
-        // As far as three passes may look.
+        // As far as the second and third of three passes may look.
         let furthest = flow.velocity.iter().zip(flow.grid.spacing).map(|(u, h)| f64::from(max_abs_faces(u)) / h);
         let reach = (f64::from(FORTH) * dt.abs() * furthest.fold(0.0, f64::max)).min(1e6).ceil() as usize + 2;
-        extent.set_around(only, where_above, [3 * reach + 2; D]);
+        extent.set_around(only, where_above, [2 * reach + 2; D]);
         let (extent, layout) = (&*extent, where_above.layout());
         let wanted = |row: Row<'_, D>| !extent.inside(layout, row).is_empty();
         *too_far = trace_both(scheme, flow, dt, margins, (tracing, longest), &wanted, [back, forth]);
@@ -250,12 +250,12 @@ fn carry_group<const D: usize>(
         std::array::from_fn(|a| longest.reach(a).max(2) + (scheme == Advection::MonotoneCubic) as usize);
     let most = std::array::from_fn(|a| longest.most(a));
     let limited = !conserved && !only.is_empty();
-    // So many passes are still to come, of which each looks that far; faces lie between two cells.
+    // So many passes are still to come after one, of which each looks that far; faces lie between two cells.
     let around = |passes: usize| reach.map(|r| passes * r + 1);
     if conserved {
         extent.set(fields, reach)
     } else if limited {
-        extent.set_around(only, fields[0], around(if scheme == Advection::MacCormack { 3 } else { 1 }));
+        extent.set_around(only, fields[0], around(if scheme == Advection::MacCormack { 2 } else { 0 }));
     } else {
         extent.set_everywhere()
     }
@@ -282,14 +282,14 @@ fn carry_group<const D: usize>(
                 sample_all(map!(back, first.rows()), gather, fields, moved, sampling);
                 first.finish(moved, conserved);
                 if limited {
-                    extent.set_around(only, fields[0], around(2))
+                    extent.set_around(only, fields[0], around(1))
                 } else {
                     extent.follow(moved, reach)
                 }
                 compensate(map!(forth, second.rows()), fields, moved, exact, compensated, sampling);
                 second.finish(compensated, conserved);
                 if limited {
-                    extent.set_around(only, fields[0], around(1))
+                    extent.set_around(only, fields[0], around(0))
                 } else {
                     extent.follow(compensated, reach)
                 }

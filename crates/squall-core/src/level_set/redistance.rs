@@ -25,8 +25,8 @@ pub fn redistance_inside<const D: usize>(phi: &mut Field<D>, next: &mut Field<D>
         phi.fill_halo();
         let now = &*phi;
         rows::for_each([&mut *next], |row, [out]| {
+            // What is not wet is the same in both.
             let here = now.row(row);
-            out.copy_from_slice(here);
             let wet = Span::around(here.len(), |x| here[x] < 0.0).range();
             if wet.is_empty() {
                 return;
@@ -73,8 +73,16 @@ impl<const D: usize> Kernel for Pass<'_, D> {
                     nearest[a][i] = -low[i].max(high[i]);
                 }
             }
-            let distance = inwards(nearest, h);
             let (here, out) = (&here[x..x + len], &mut out[x..x + len]);
+            if nearest.iter().flatten().all(|d| *d >= -deepest) {
+                // Too deep, as far as is known by now.
+                for i in 0..len {
+                    out[i] = if here[i] < 0.0 { deepest } else { here[i] };
+                }
+                x += len;
+                continue;
+            }
+            let distance = inwards(nearest, h);
             for i in 0..len {
                 let new = (-distance[i]).min(least).max(deepest);
                 out[i] = if here[i] < 0.0 { new } else { here[i] };

@@ -16,6 +16,7 @@ use crate::Real;
 use crate::field::{Field, OutOfMemory, Pad, VectorField};
 use crate::grid::{At, Side};
 use crate::layout::{Layout, Row};
+use crate::ops::lanes_sum;
 use crate::particles::{BackTracer, Particle, Patch, cell_of, cells_of, jitter, lattice_point};
 use crate::report::Stage;
 use crate::rows;
@@ -63,8 +64,8 @@ type Part<const D: usize> = ([isize; D], [Real; D]);
 struct Found<const D: usize> {
     /// What its cells are; nothing, if no deep water is near.
     cells: Vec<u8>,
-    /// Parts of cells near the edge that have come from deep cells.
-    risen: Vec<Part<D>>,
+    /// Cells near the edge, and a bit for each of their parts that has come from deep cells.
+    risen: Vec<([isize; D], u8)>,
 }
 
 impl<const D: usize> Liquid<D> {
@@ -208,8 +209,10 @@ impl<const D: usize> Liquid<D> {
             rows::for_each([&mut *u, &mut *weight], |row, [u, weight]| {
                 let mut pad = Pad::default();
                 let (low, high, told) = (moved.down(row, a, &mut pad), moved.row(row), told.row(row));
-                for x in 0..u.len() {
-                    let deep = low[x] > 0.0 || high[x] > 0.0;
+                let n = u.len();
+                let (low, high, told, weight) = (&low[..n], &high[..n], &told[..n], &mut weight[..n]);
+                for x in 0..n {
+                    let deep = (low[x] > 0.0) | (high[x] > 0.0);
                     u[x] = if deep { u[x] } else { told[x] };
                     weight[x] = if deep { 1.0 } else { weight[x] };
                 }
@@ -252,10 +255,15 @@ impl<const D: usize> Liquid<D> {
         let free =
             |cell: [isize; D]| deep.get_signed(cell) == 0.0 && flow.solids().is_none_or(|s| s.distance_at(cell) > 0.0);
         new.clear();
-        new.extend(found.iter().flat_map(|found| &found.risen).filter(|(cell, _)| free(*cell)));
+        for (cell, risen) in found.iter().flat_map(|found| &found.risen).filter(|(cell, _)| free(*cell)) {
+            let parts = (0..parts).filter(|k| risen >> k & 1 == 1);
+            new.extend(parts.map(|k| (*cell, anywhere(*cell, k, seed))));
+        }
         // What was deep all around and is so no more: an object or a source has come.
-        let left =
-            |row: Row<'_, D>| moved.row(row).iter().zip(deep.row(row)).any(|(m, deep)| *m == 2.0 && *deep == 0.0);
+        let left = |row: Row<'_, D>| {
+            let cells = moved.row(row).iter().zip(deep.row(row));
+            cells.fold(false, |any, (moved, deep)| any | ((*moved == 2.0) & (*deep == 0.0)))
+        };
         if rows::reduce(&layout, left, |a, b| a || b) {
             for tile in (0..layout.tile_count()).map(|n| layout.tile(n)) {
                 for cell in cells_of(&tile).filter(|cell| moved.get_signed(*cell) == 2.0 && free(*cell)) {
@@ -264,7 +272,8 @@ impl<const D: usize> Liquid<D> {
             }
         }
         // As many as keep what deep cells stand for at what they can hold.
-        let full = parts as i64 * rows::reduce(&layout, |row| deep.row(row).iter().sum::<Real>() as i64, |a, b| a + b);
+        let cells = |row: Row<'_, D>| deep.row(row).iter().filter(|d| **d > 0.0).count() as i64;
+        let full = parts as i64 * rows::reduce(&layout, cells, |a, b| a + b);
         let too_many = full - (*held + sunk as i64 - new.len() as i64);
         let most = new.len() / MENDED;
         let change = too_many.unsigned_abs().min(most as u64) as usize;
@@ -340,13 +349,11 @@ impl<const D: usize> Liquid<D> {
             }
             for a in 0..D {
                 let mut pad = Pad::default();
-                let (low, high) = (u[a].row(row), u[a].up(row, a, &mut pad));
-                for (x, deep) in here.iter().enumerate().filter(|(_, deep)| **deep > 0.0) {
-                    // What particles in the cell would see.
-                    let mean = 0.5 * f64::from(low[x] + high[x]);
-                    energy += 0.5 * f64::from(*deep) * mean * mean;
-                    momentum[a] += f64::from(*deep) * mean;
-                }
+                let (low, high) = (&u[a].row(row)[..here.len()], &u[a].up(row, a, &mut pad)[..here.len()]);
+                // What particles in the cell would see.
+                let mean = |x: usize| 0.5 * f64::from(low[x] + high[x]);
+                energy += 0.5 * lanes_sum(here.len(), |x| f64::from(here[x]) * mean(x) * mean(x));
+                momentum[a] += lanes_sum(here.len(), |x| f64::from(here[x]) * mean(x));
             }
             (energy, momentum)
         };
@@ -385,9 +392,9 @@ impl<const D: usize> Band<D> {
         Ok(())
     }
 
-    /// 1 in deep cells, 0 elsewhere.
-    pub fn deep(&self) -> &Field<D> {
-        &self.deep
+    /// Above zero where deep water has gone to in this step.
+    pub fn moved(&self) -> &Field<D> {
+        &self.moved
     }
 
     /// Whether there is deep water.
@@ -418,10 +425,16 @@ impl<const D: usize> Band<D> {
 struct Edge<const D: usize> {
     deep: Patch<D>,
     tracer: BackTracer<D>,
+    /// Of each cell of the patch, what there is around it as far as the flow reaches; and no further than a cell away.
     near: Vec<u8>,
-    spread: Vec<u8>,
+    beside: Vec<u8>,
+    from: Vec<u8>,
     points: Vec<Particle<D>>,
-    edge: Vec<[isize; D]>,
+    /// Cells of the tile, by their numbers, that deep and other water is near.
+    edge: Vec<u32>,
+    /// Those of them of which some parts may come from deep cells, and others not: all come from no further than a cell from where the centre does, half
+    /// of that for what the flow stretches.
+    mixed: Vec<u32>,
 }
 
 /// A place in the `k`-th part of a cell, any of which is as likely as all others: what flows out of deep water slowly must be met as often as it is there.
@@ -452,60 +465,101 @@ impl<const D: usize> Edge<D> {
         if self.deep.values().iter().all(|d| *d == 0.0) {
             return;
         }
+        out.resize(tile.cells.iter().product(), 0);
+        if self.deep.values().iter().all(|d| *d > 0.0) {
+            return out.fill(2);
+        }
         self.near.clear();
         self.near.extend(self.deep.values().iter().map(|d| if *d > 0.0 { DEEP } else { OTHER }));
+        let sizes = tile.cells.map(|n| n + 2 * far);
+        self.spread(sizes, 1);
+        // Where the parts of a cell come from, once it is known where its centre does.
+        self.beside.clone_from(&self.near);
         self.tracer.enter(middle, tile, near, periodic);
         // As far as something in or around this tile goes.
         let reach = ((cells * self.tracer.fastest()).ceil() as usize).clamp(1, far);
-        let sizes = tile.cells.map(|n| n + 2 * far);
-        let mut stride = 1;
-        for n in sizes {
-            self.spread.clear();
-            self.spread.extend_from_slice(&self.near);
-            for by in 1..=reach.min(n - 1) {
-                let on = by * stride;
-                for (out, from) in self.near.chunks_exact_mut(stride * n).zip(self.spread.chunks_exact(stride * n)) {
-                    let len = out.len() - on;
-                    out[..len].iter_mut().zip(&from[on..]).for_each(|(out, from)| *out |= from);
-                    out[on..].iter_mut().zip(&from[..len]).for_each(|(out, from)| *out |= from);
-                }
-            }
-            stride *= n;
-        }
-        let at = |local: [isize; D]| (0..D).rev().fold(0, |n, a| n * sizes[a] + (local[a] + far as isize) as usize);
-        out.resize(tile.cells.iter().product(), 0);
+        self.spread(sizes, reach - 1);
+        let point = |place: [Real; D]| Particle { place, velocity: [0.0; D], slope: [[0.0; D]; D], id: 0 };
+        // Of a cell of the tile by its number, and of one of the patch by its coordinates.
+        let local = |mut n: usize| -> [usize; D] {
+            std::array::from_fn(|a| {
+                let i = n % tile.cells[a];
+                n /= tile.cells[a];
+                i
+            })
+        };
+        let at = |cell: [usize; D]| (0..D).rev().fold(0, |n, a| n * sizes[a] + cell[a]);
         self.points.clear();
         self.edge.clear();
-        let parts = PER_AXIS.pow(D as u32);
-        for (n, cell) in cells_of(tile).enumerate() {
-            let local: [isize; D] = std::array::from_fn(|a| cell[a] - tile.first[a]);
-            match self.near[at(local)] {
-                OTHER => {}
-                DEEP => out[n] = 2,
-                _ => {
-                    self.edge.push(cell);
-                    let point = |place: [Real; D]| Particle { place, velocity: [0.0; D], slope: [[0.0; D]; D], id: 0 };
-                    self.points.push(point(std::array::from_fn(|a| local[a] as Real + 0.5)));
-                    for k in 0..parts {
-                        let within = anywhere(cell, k, seed);
-                        self.points.push(point(std::array::from_fn(|a| local[a] as Real + within[a])));
+        let width = tile.cells[0];
+        for (r, out) in out.chunks_exact_mut(width).enumerate() {
+            let first = at(local(r * width).map(|i| i + far));
+            for (x, (out, near)) in out.iter_mut().zip(&self.near[first..]).enumerate() {
+                match *near {
+                    OTHER => {}
+                    DEEP => *out = 2,
+                    _ => {
+                        let n = r * width + x;
+                        self.edge.push(n as u32);
+                        self.points.push(point(local(n).map(|i| i as Real + 0.5)));
                     }
                 }
             }
         }
         self.tracer.back(cells, &mut self.points);
         let last = sizes.map(|n| (n - 1) as Real);
-        let was_deep = |point: &Particle<D>| {
-            let cell = |a: usize| (point.place[a] + far as Real).max(0.0).min(last[a]) as usize;
-            self.deep.values()[(0..D).rev().fold(0, |n, a| n * sizes[a] + cell(a))] > 0.0
+        let from = |point: &Particle<D>| {
+            at(std::array::from_fn(|a| (point.place[a] + far as Real).max(0.0).min(last[a]) as usize))
         };
-        for (cell, points) in self.edge.iter().zip(self.points.chunks_exact(parts + 1)) {
-            let local: [usize; D] = std::array::from_fn(|a| (cell[a] - tile.first[a]) as usize);
-            let n = (0..D).rev().fold(0, |n, a| n * tile.cells[a] + local[a]);
-            out[n] = u8::from(was_deep(&points[0]));
-            for (k, _) in points[1..].iter().enumerate().filter(|(_, point)| was_deep(point)) {
-                risen.push((*cell, anywhere(*cell, k, seed)));
+        let deep = self.deep.values();
+        let cell_of = |n: usize| -> [isize; D] {
+            let local = local(n);
+            std::array::from_fn(|a| tile.first[a] + local[a] as isize)
+        };
+        let parts = PER_AXIS.pow(D as u32);
+        self.mixed.clear();
+        for (&n, centre) in self.edge.iter().zip(&self.points) {
+            let from = from(centre);
+            out[n as usize] = u8::from(deep[from] > 0.0);
+            match self.beside[from] {
+                OTHER => {}
+                DEEP => risen.push((cell_of(n as usize), (1u16 << parts).wrapping_sub(1) as u8)),
+                _ => self.mixed.push(n),
             }
+        }
+        self.points.clear();
+        for &n in &self.mixed {
+            let (cell, first) = (cell_of(n as usize), local(n as usize));
+            self.points.extend((0..parts).map(|k| {
+                let within = anywhere(cell, k, seed);
+                point(std::array::from_fn(|a| first[a] as Real + within[a]))
+            }));
+        }
+        self.tracer.back(cells, &mut self.points);
+        for (&n, points) in self.mixed.iter().zip(self.points.chunks_exact(parts)) {
+            let was_deep = |point: &Particle<D>| u8::from(deep[from(point)] > 0.0);
+            let bits = points.iter().enumerate().fold(0, |bits, (k, point)| bits | was_deep(point) << k);
+            if bits != 0 {
+                risen.push((cell_of(n as usize), bits));
+            }
+        }
+    }
+
+    /// Lets cells know of those up to so many cells away along each axis.
+    fn spread(&mut self, sizes: [usize; D], reach: usize) {
+        let mut stride = 1;
+        for n in sizes {
+            self.from.clear();
+            self.from.extend_from_slice(&self.near);
+            for by in 1..=reach.min(n - 1) {
+                let on = by * stride;
+                for (out, from) in self.near.chunks_exact_mut(stride * n).zip(self.from.chunks_exact(stride * n)) {
+                    let len = out.len() - on;
+                    out[..len].iter_mut().zip(&from[on..]).for_each(|(out, from)| *out |= from);
+                    out[on..].iter_mut().zip(&from[..len]).for_each(|(out, from)| *out |= from);
+                }
+            }
+            stride *= n;
         }
     }
 }

@@ -316,6 +316,7 @@ impl<const D: usize> Liquid<D> {
         }
         flow.before_by = dt;
         self.flow.timings.stop(Stage::Advect, timer);
+        self.move_deep(dt, cfl);
         if on_grid {
             self.advance_on_grid(dt)?;
         }
@@ -342,7 +343,6 @@ impl<const D: usize> Liquid<D> {
         self.lost += particles.settle(periodic) as u64;
         self.enter(|account| &mut account.sides);
         self.flow.timings.stop(Stage::Advect, timer);
-        self.move_deep(dt, cfl);
         Ok(())
     }
 
@@ -525,14 +525,14 @@ impl<const D: usize> Liquid<D> {
                 let [low, high] = pads.next().expect("one for each axis");
                 [phi.down(row, a, low), phi.up(row, a, high)]
             });
-            for (x, density) in density.iter_mut().enumerate() {
-                let excess = *density - 1.0;
-                let deep = around.iter().flatten().all(|phi| phi[x] < 0.0)
-                    && leaves.is_none_or(|(s, distances)| distances[x] >= beside || !s.lets_go_near(row, x));
-                let lacks = if deep { due((level - here[x]) / h) - *density } else { 0.0 };
-                let beyond = (excess - CALM).max(0.0) - (lacks - CALM).max(0.0);
-                let counts = here[x] < 0.0 && volumes.is_none_or(|v| v[x] >= 1.0);
-                *density = if counts { (rate * beyond).clamp(-most, most) } else { 0.0 };
+            let lets_go =
+                |x: usize| leaves.is_some_and(|(s, distances)| distances[x] < beside && s.lets_go_near(row, x));
+            let counts = |x: usize| volumes.is_none_or(|v| v[x] >= 1.0);
+            let numbers = (level, h, rate, most);
+            match leaves.is_some() || volumes.is_some() {
+                true => beyond_due(density, here, around, numbers, |x| !lets_go(x), counts),
+                // Nothing to ask for: several cells at once.
+                false => beyond_due(density, here, around, numbers, |_| true, |_| true),
             }
         });
         let Self { flow, density, phi, apart, .. } = self;
@@ -781,6 +781,27 @@ super::simulation!(Liquid as Simulation);
 fn due(depth: Real) -> Real {
     let lacks = 1.0 - depth.clamp(0.0, 1.0);
     1.0 - 0.5 * lacks * lacks
+}
+
+/// Makes of densities in a row by how much they should shrink or grow, per second. Holes are closed in cells that lie deep in the liquid and `may_lack`.
+#[inline(always)]
+fn beyond_due<const D: usize>(
+    density: &mut [Real],
+    here: &[Real],
+    around: [[&[Real]; 2]; D],
+    (level, h, rate, most): (Real, Real, Real, Real),
+    may_lack: impl Fn(usize) -> bool,
+    counts: impl Fn(usize) -> bool,
+) {
+    let n = density.len();
+    let (here, around) = (&here[..n], around.map(|beside| beside.map(|phi| &phi[..n])));
+    for x in 0..n {
+        let excess = density[x] - 1.0;
+        let deep = around.iter().flatten().fold(may_lack(x), |deep, phi| deep & (phi[x] < 0.0));
+        let lacks = if deep { due((level - here[x]) / h) - density[x] } else { 0.0 };
+        let beyond = (excess - CALM).max(0.0) - (lacks - CALM).max(0.0);
+        density[x] = if (here[x] < 0.0) & counts(x) { (rate * beyond).clamp(-most, most) } else { 0.0 };
+    }
 }
 
 /// By how many layers of faces velocities go on beyond the surface, for steps of so many cells.

@@ -130,7 +130,7 @@ impl<const D: usize> Liquid<D> {
         let tracer = options.tracer.resolve(crate::flow::fastest(middle, grid) * dt);
         let carrier = Carrier { grid, velocity: middle, tracer, isa: options.isa };
         match band {
-            Some(band) => scratch.trace_only(options.advection, carrier, dt, band.deep()),
+            Some(band) => scratch.trace_only(options.advection, carrier, dt, band.moved()),
             None => scratch.trace(options.advection, carrier, dt),
         }
         if let Some(by) = by_level_set {

@@ -46,6 +46,9 @@ const AIR: f64 = 3.0;
 /// others; on coarser ones, where the distance is a guess.
 const THETA: [f64; 2] = [0.05, 0.25];
 
+/// Cells of a row that are looked at together.
+const PIECE: usize = 16;
+
 /// Distances in cells, where none are given and air is zero in the centres of its cells: a flat surface between coarse
 /// cells is then met after 3/4 of the way, where the next fine centre is.
 const FLUID_DISTANCE: f64 = -0.75;
@@ -117,7 +120,10 @@ impl<const D: usize, T: Number> Level<D, T> {
             });
         }
         if domain.state.is_some() {
-            (0..D).for_each(|a| self.close_solids(a));
+            let solid = |row: Row<'_, D>| self.x.row(row).iter().fold(false, |any, s| any | (*s == T::of(SOLID)));
+            if rows::reduce(&self.shape.layout, solid, |a, b| a || b) {
+                (0..D).for_each(|a| self.close_solids(a));
+            }
             let state = &self.x;
             self.scratch.par_rows(|row, out| match domain.phi {
                 Some(phi) => out.copy_from_slice(phi.row(row)),
@@ -347,20 +353,25 @@ impl<const D: usize, T: Number> Level<D, T> {
             let mut pads = [Pad::default(); 2];
             let [pad, other] = &mut pads;
             let (low, high) = (state.down(row, a, pad), state.row(row));
-            if !low.iter().chain(high).any(|s| *s == open) {
-                return;
-            }
             let (phi_low, phi_high) = (distance.down(row, a, other), distance.row(row));
-            for x in 0..faces.len() {
-                let (inside, outside) = match (low[x], high[x]) {
-                    (l, h) if l == open && h == air => (phi_low[x], phi_high[x]),
-                    (l, h) if l == air && h == open => (phi_high[x], phi_low[x]),
-                    _ => continue,
-                };
-                let (inside, outside) = (-inside.to_f64(), outside.to_f64());
-                // Not between 0 and 1, or not a number, where distances contradict the states: then all of the way.
-                let theta = if inside >= 0.0 && outside > 0.0 { inside / (inside + outside) } else { 1.0 };
-                faces[x] = T::of(faces[x].to_f64() / theta.max(least));
+            let n = faces.len();
+            for begin in (0..n).step_by(PIECE) {
+                let piece = begin..(begin + PIECE).min(n);
+                // Most pieces lie in the liquid, or in the air.
+                if !differ(&low[piece.clone()], &high[piece.clone()]) {
+                    continue;
+                }
+                for x in piece {
+                    let (inside, outside) = match (low[x], high[x]) {
+                        (l, h) if l == open && h == air => (phi_low[x], phi_high[x]),
+                        (l, h) if l == air && h == open => (phi_high[x], phi_low[x]),
+                        _ => continue,
+                    };
+                    let (inside, outside) = (-inside.to_f64(), outside.to_f64());
+                    // Not between 0 and 1, or not a number, where distances contradict the states: then all of the way.
+                    let theta = if inside >= 0.0 && outside > 0.0 { inside / (inside + outside) } else { 1.0 };
+                    faces[x] = T::of(faces[x].to_f64() / theta.max(least));
+                }
             }
         });
         if self.operator.joined[a] {
@@ -462,6 +473,12 @@ impl<const D: usize, T: Number> Level<D, T> {
         });
         wrap(&mut operator.inverse, operator.joined, shape.layout.cells());
     }
+}
+
+/// Whether two lists differ anywhere; without a branch for each value.
+#[inline(always)]
+fn differ<T: Number>(a: &[T], b: &[T]) -> bool {
+    a.iter().zip(b).fold(false, |any, (a, b)| any | (a != b))
 }
 
 /// A weight that can be used: not a number counts as closed.
