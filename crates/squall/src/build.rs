@@ -137,12 +137,20 @@ pub fn estimate(setup: &Setup) -> Estimate {
     Estimate { bytes: once.bytes.saturating_add(loop_bytes(setup)), ..once }
 }
 
+/// The cells that [`estimate`] counts: where the grid follows smoke, more than the box has.
+pub fn estimated_cells(setup: &Setup) -> u64 {
+    if setup.dimensions() == 2 { smoke::cells::<2>(setup) } else { smoke::cells::<3>(setup) }
+}
+
 /// The same where the grid follows the fluid and has come to have so many cells.
 pub fn estimate_at(setup: &Setup, cells: u64) -> u64 {
-    let box_cells = setup.cell_count().max(1);
     let whole = estimate(setup).bytes;
-    let fixed = BASE_BYTES.saturating_add(frame_bytes(setup)).min(whole);
-    let per_cell = (whole - fixed) as f64 / box_cells as f64;
+    let noise = match setup.dimensions() {
+        2 => noise_bytes(setup, &grid::<2>(&setup.grid)),
+        _ => noise_bytes(setup, &grid::<3>(&setup.grid)),
+    };
+    let fixed = BASE_BYTES.saturating_add(frame_bytes(setup)).saturating_add(noise).min(whole);
+    let per_cell = (whole - fixed) as f64 / estimated_cells(setup).max(1) as f64;
     fixed.saturating_add((per_cell * cells as f64) as u64)
 }
 
