@@ -138,7 +138,7 @@ pub fn estimate(setup: &Setup) -> Estimate {
     Estimate { bytes: once.bytes.saturating_add(loop_bytes(setup)), ..once }
 }
 
-/// The cells that [`estimate`] counts: where the grid follows smoke, more than the box has.
+/// The cells that [`estimate`] counts: where smoke fills an unbounded box from the start, more than the box has.
 pub fn estimated_cells(setup: &Setup) -> u64 {
     if setup.dimensions() == 2 { smoke::cells::<2>(setup) } else { smoke::cells::<3>(setup) }
 }

@@ -215,7 +215,7 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         + around_solids
         + outside
         + texture_fields::<D>(setup);
-    let (dense, stored) = (Layout::<D>::bytes(grid.cells), stored_bytes(setup, smoke, &grid));
+    let (dense, stored) = (Layout::<D>::bytes(grid.cells), stored_bytes(setup, &grid));
     let bytes = (fields as u64)
         .saturating_mul(stored)
         .saturating_add((plan.bytes as f64 * stored as f64 / dense as f64) as u64)
@@ -233,33 +233,33 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
 /// Cells around smoke besides `smoke.buffer`: what it moves by in a step.
 pub(super) const STEP: usize = 2;
 
-/// How many tiles along each axis hold a box full of smoke, where the grid follows it.
-fn tiles<const D: usize>(setup: &Setup, smoke: &setup::Smoke) -> [u64; D] {
+/// How many tiles along each axis hold a box full of smoke, if the grid follows it and it is there from the start. What sources emit
+/// seldom fills the box: the box alone is counted then.
+fn tiles<const D: usize>(setup: &Setup) -> Option<[u64; D]> {
+    let smoke = setup.smoke.as_ref().filter(|_| setup.grid.is_unbounded() && is_full_at_first(setup))?;
     let (width, around) = (tile_width::<D>() as i64, (smoke.buffer as usize + STEP) as i64);
-    std::array::from_fn(|a| {
+    Some(std::array::from_fn(|a| {
         let [low, high] = setup.grid.is_unbounded_at(a).map(|free| if free { around } else { 0 });
         let last = (setup.grid.cells[a] as i64 + high - 1).div_euclid(width);
         (last - (-low).div_euclid(width) + 1) as u64
-    })
+    }))
 }
 
-/// The cells that a box full of smoke takes: more than its own where the grid follows the smoke.
+/// Whether smoke or flow is there from the start, anywhere in the box.
+fn is_full_at_first(setup: &Setup) -> bool {
+    let initial = setup.substances.iter().map(|s| &s.initial);
+    initial.chain(&setup.fluid.velocity).any(|formula| *formula != Formula::Number(0.0))
+}
+
+/// The cells that the estimate counts: more than those of the box where smoke fills it from the start and the grid follows.
 pub fn cells<const D: usize>(setup: &Setup) -> u64 {
-    match &setup.smoke {
-        Some(smoke) if setup.grid.is_unbounded() => {
-            let each = (tile_width::<D>() as u64).pow(D as u32);
-            tiles::<D>(setup, smoke).iter().fold(each, |cells, &n| cells.saturating_mul(n))
-        }
-        _ => setup.cell_count(),
-    }
+    let each = (tile_width::<D>() as u64).pow(D as u32);
+    tiles::<D>(setup).map_or(setup.cell_count(), |n| n.iter().fold(each, |cells, &n| cells.saturating_mul(n)))
 }
 
-/// The bytes of a field that holds a box full of smoke. Tiles have others behind each side, and one for all that is not stored.
-fn stored_bytes<const D: usize>(setup: &Setup, smoke: &setup::Smoke, grid: &Grid<D>) -> u64 {
-    if !setup.grid.is_unbounded() {
-        return Layout::<D>::bytes(grid.cells);
-    }
-    let n = tiles::<D>(setup, smoke);
+/// The bytes of a field with these. Tiles have others behind each side, and one for all that is not stored.
+fn stored_bytes<const D: usize>(setup: &Setup, grid: &Grid<D>) -> u64 {
+    let Some(n) = tiles::<D>(setup) else { return Layout::<D>::bytes(grid.cells) };
     let sides = (0..D).map(|a| {
         let bounded = setup.grid.is_unbounded_at(a).iter().filter(|free| !**free).count() as u64;
         (0..D).filter(|&b| b != a).fold(bounded, |ghosts, b| ghosts.saturating_mul(n[b] + 2))
