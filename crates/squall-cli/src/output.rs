@@ -66,6 +66,15 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
+/// So many things: "1 frame", "2 frames", "3 meshes".
+pub fn count(n: u64, thing: &str) -> String {
+    match n {
+        1 => format!("1 {thing}"),
+        _ if thing.ends_with("sh") => format!("{n} {thing}es"),
+        _ => format!("{n} {thing}s"),
+    }
+}
+
 /// A stretch of time for people.
 pub fn seconds(s: f64) -> String {
     match s {

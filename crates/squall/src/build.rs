@@ -15,6 +15,7 @@ use squall_core::diffuse::DiffusionScheme;
 use squall_core::flow::Flow;
 use squall_core::force::{Brush, Buoyancy, During, Flicker, Force, Noise, NoiseField, Substance, Supply};
 use squall_core::force::{Stir, Stroke, Swirl, Uniform, Wind};
+use squall_core::layout::tile_width;
 use squall_core::model::stable_fluids::{AdvectWith, Options, Splitting, StableFluids};
 use squall_core::poisson::{Problem, Spectral, plan};
 use squall_core::trace::Tracer;
@@ -137,13 +138,25 @@ pub fn estimate(setup: &Setup) -> Estimate {
     Estimate { bytes: once.bytes.saturating_add(loop_bytes(setup)), ..once }
 }
 
+/// The cells that [`estimate`] counts: where smoke fills an unbounded box from the start, more than the box has.
+pub fn estimated_cells(setup: &Setup) -> u64 {
+    if setup.dimensions() == 2 { smoke::cells::<2>(setup) } else { smoke::cells::<3>(setup) }
+}
+
 /// The same where the grid follows the fluid and has come to have so many cells.
 pub fn estimate_at(setup: &Setup, cells: u64) -> u64 {
-    let box_cells = setup.cell_count().max(1);
-    let whole = estimate(setup).bytes;
-    let fixed = BASE_BYTES.saturating_add(frame_bytes(setup)).min(whole);
-    let per_cell = (whole - fixed) as f64 / box_cells as f64;
-    fixed.saturating_add((per_cell * cells as f64) as u64)
+    let (tile, noise) = match setup.dimensions() {
+        2 => (tile_width::<2>().pow(2), noise_bytes(setup, &grid::<2>(&setup.grid))),
+        _ => (tile_width::<3>().pow(3), noise_bytes(setup, &grid::<3>(&setup.grid))),
+    };
+    let (whole, frame) = (estimate(setup).bytes, frame_bytes(setup));
+    let shown = picture_bytes(setup).saturating_sub(frame).min(whole);
+    let fixed = BASE_BYTES.saturating_add(frame).saturating_add(noise).min(whole - shown);
+    // What is simulated takes room in every cell, what is shown in those of the box.
+    let simulated = (whole - shown - fixed) as f64 / estimated_cells(setup).max(1) as f64;
+    let shown = shown as f64 / setup.cell_count().max(1) as f64;
+    // One tile stands for all that is not stored.
+    fixed.saturating_add(((simulated + shown) * (cells as f64 + tile as f64)) as u64)
 }
 
 fn estimate_once(setup: &Setup) -> Estimate {

@@ -91,6 +91,7 @@ pub struct Painter {
     texture: Option<Texture<2>>,
     /// The liquid that was drawn last.
     surface: Option<Arc<Surface>>,
+    cancel: CancelToken,
     solids: Solids,
     setup: Setup,
     /// Whether pictures go on at opposite edges, along x and y.
@@ -223,6 +224,7 @@ impl Painter {
             ahead: Ahead::new(setup),
             texture: if setup.dimensions() == 2 { texture::<2>(setup) } else { None },
             surface: None,
+            cancel: CancelToken::default(),
             solids: Solids::new(setup)?,
             setup: setup.clone(),
             wraps: [0, 1].map(|a| setup.grid.axes[a] == Axis::Periodic),
@@ -365,11 +367,13 @@ impl Painter {
 
     /// The liquid as it is now.
     pub fn surface_now(&mut self, sim: &dyn Simulation) -> Option<Arc<Surface>> {
-        Surface::of(&self.setup, &mut self.solids, sim).map(Arc::new)
+        let found = Surface::of(&self.setup, &mut self.solids, sim, &CancelToken::default());
+        found.ok().flatten().map(Arc::new)
     }
 
-    /// Lets `cancel` stop pictures that a camera takes, which then end in [`RenderError::Cancelled`]. Others are quick.
+    /// Lets `cancel` stop surfaces of liquids and pictures that a camera takes, which then end in [`RenderError::Cancelled`]. Others are quick.
     pub fn set_cancel(&mut self, cancel: &CancelToken) {
+        self.cancel = cancel.clone();
         if let Some(film) = &mut self.film {
             film.set_cancel(cancel);
         }
@@ -388,7 +392,7 @@ impl Painter {
             self.fix_range(range);
         }
         if self.picture.show == Show::Water {
-            self.surface = Surface::of(&self.setup, &mut self.solids, sim).map(Arc::new);
+            self.surface = Surface::of(&self.setup, &mut self.solids, sim, &self.cancel)?.map(Arc::new);
         }
         let volumes = self.volumes(sim);
         if let Some(film) = &mut self.film {
@@ -508,11 +512,11 @@ impl Painter {
     }
 
     /// The liquid as it is now: that of the picture, if it was just drawn and showed one.
-    pub fn surface(&mut self, sim: &dyn Simulation) -> Option<Arc<Surface>> {
+    pub fn surface(&mut self, sim: &dyn Simulation) -> Result<Option<Arc<Surface>>, RenderError> {
         if self.picture.show != Show::Water {
-            return Surface::of(&self.setup, &mut self.solids, sim).map(Arc::new);
+            return Ok(Surface::of(&self.setup, &mut self.solids, sim, &self.cancel)?.map(Arc::new));
         }
-        self.surface.clone()
+        Ok(self.surface.clone())
     }
 
     /// A liquid from the side.

@@ -2,10 +2,11 @@
 
 use squall_core::surface::{Fineness, Outline, Points, Room, SurfaceMesh, contour, outline, refined, touch_solids};
 use squall_core::volume::BLOCK;
-use squall_core::{Particles, Shape, Simulation, Volume};
+use squall_core::{CancelToken, Particles, Shape, Simulation, Volume};
 
 use crate::build::{BuildError, shape};
 use crate::setup::{Axis, Setup, Side, Substance};
+use squall_render::RenderError;
 use squall_render::color::{from_srgb8, with_inks};
 
 /// Particles, and the distance to the surface around them.
@@ -64,8 +65,21 @@ fn fineness(setup: &Setup) -> Fineness {
 }
 
 /// The distance around particles, which touches solids as they are at a time.
-fn around<const D: usize>(setup: &Setup, points: &Points<D>, solids: &mut [Box<dyn Shape<D>>], time: f64) -> Volume<D> {
-    touching(setup, points.distances(fineness(setup)), solids, time)
+fn around<const D: usize>(
+    setup: &Setup,
+    points: &Points<D>,
+    solids: &mut [Box<dyn Shape<D>>],
+    time: f64,
+    cancel: &CancelToken,
+) -> Result<Volume<D>, RenderError> {
+    go_on(cancel)?;
+    let distances = points.distances(fineness(setup));
+    go_on(cancel)?;
+    Ok(touching(setup, distances, solids, time))
+}
+
+fn go_on(cancel: &CancelToken) -> Result<(), RenderError> {
+    if cancel.is_cancelled() { Err(RenderError::Cancelled) } else { Ok(()) }
 }
 
 /// The distance that a simulation has on its grid.
@@ -90,35 +104,49 @@ fn touching<const D: usize>(
 }
 
 impl Surface {
-    /// That of a simulation now; `None` if it has neither particles nor a surface.
-    pub fn of(setup: &Setup, solids: &mut Solids, sim: &dyn Simulation) -> Option<Self> {
+    /// That of a simulation now, unless it is cancelled on its way; `None` if it has neither particles nor a surface.
+    pub fn of(
+        setup: &Setup,
+        solids: &mut Solids,
+        sim: &dyn Simulation,
+        cancel: &CancelToken,
+    ) -> Result<Option<Self>, RenderError> {
         if let Some(particles) = sim.particles() {
-            return Some(Self::around(setup, solids, particles, sim.time()));
+            return Self::around(setup, solids, particles, sim.time(), cancel).map(Some);
         }
+        let Some(name) = sim.surface() else { return Ok(None) };
         let mut values = Vec::new();
-        if !sim.read(sim.surface()?, 0, &mut values) {
-            return None;
+        if !sim.read(name, 0, &mut values) {
+            return Ok(None);
         }
+        go_on(cancel)?;
         let distance = match solids {
             Solids::Flat(solids) => Distance::Flat(on_grid(setup, &values, solids_at(solids, sim.time()), sim.time())),
             Solids::Full(solids) => Distance::Full(on_grid(setup, &values, solids_at(solids, sim.time()), sim.time())),
         };
-        Some(Surface { particles: moving_cells(setup, sim, &values), distance, points: None })
+        Ok(Some(Surface { particles: moving_cells(setup, sim, &values), distance, points: None }))
     }
 
     /// The surface around particles, beside solids as they are at a time in seconds.
-    pub fn around(setup: &Setup, solids: &mut Solids, particles: Particles, time: f64) -> Self {
+    pub fn around(
+        setup: &Setup,
+        solids: &mut Solids,
+        particles: Particles,
+        time: f64,
+        cancel: &CancelToken,
+    ) -> Result<Self, RenderError> {
+        go_on(cancel)?;
         let (distance, points) = match solids {
             Solids::Flat(solids) => {
                 let points = points::<2>(setup, &particles);
-                (Distance::Flat(around(setup, &points, solids_at(solids, time), time)), None)
+                (Distance::Flat(around(setup, &points, solids_at(solids, time), time, cancel)?), None)
             }
             Solids::Full(solids) => {
                 let points = points::<3>(setup, &particles);
-                (Distance::Full(around(setup, &points, solids_at(solids, time), time)), Some(points))
+                (Distance::Full(around(setup, &points, solids_at(solids, time), time, cancel)?), Some(points))
             }
         };
-        Surface { particles, distance, points }
+        Ok(Surface { particles, distance, points })
     }
 
     /// A surface of which only the distance is known.

@@ -1,6 +1,6 @@
 //! `squall check`: validates a scene and estimates memory, time and disk space.
 
-use squall::build::{estimate, trial};
+use squall::build::{estimate, estimated_cells, trial};
 use squall::run::{available_memory, disk_needed, memory_needed, memory_needed_at};
 
 use crate::Voice;
@@ -31,7 +31,7 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     let steps = setup.time.simulated_frames() * (setup.fewest_steps_per_frame().ceil() as u64).max(1);
     if !voice.quiet {
         print(format!("{setup}\n# Pressure: {}: {}.\n", estimate.solver, estimate.why))?;
-        let cells = spread.map_or(setup.cell_count(), |s| s.cells);
+        let cells = spread.map_or(estimated_cells(setup), |s| s.cells);
         let when = match spread {
             Some(s) if s.frames < u64::from(frames) => format!(" after {} frames, more after that", s.frames),
             Some(_) => " at most, from a trial run on a coarse grid".to_owned(),

@@ -1,4 +1,4 @@
-//! `squall info`: what is in volumes and checkpoints.
+//! `squall info`: what is in volumes, meshes, particles, pictures, checkpoints and folders of runs.
 
 use std::fmt;
 use std::fs::File;
@@ -7,19 +7,25 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use squall_io::checkpoint::{Checkpoint, Entry};
+use squall_io::folder::read_manifest;
 use squall_io::vdb::{MetaValue, Metadata, VdbGridInfo, VdbInfo};
-use squall_io::{IoError, Position, SceneHash, VdbPrecision, read_vdb_info};
+use squall_io::{
+    IoError, LoadedMesh, LoadedParticles, Manifest, Position, SceneHash, VdbPrecision, load_mesh, read_exr,
+    read_particles_ply, read_png, read_vdb_info,
+};
 
 use crate::exit::{Code, Failure};
-use crate::output::{bytes, print};
+use crate::output::{bytes, count, print};
 use crate::progress::json_line;
 
-/// Show what is in volumes and checkpoints
+/// Show what is in volumes, meshes, pictures, checkpoints and runs
 ///
-/// For OpenVDB files (.vdb): grids, cells, values. For checkpoints (.sqc): where the run is, and its state.
+/// For OpenVDB files (.vdb): grids, cells, values. For checkpoints (.sqc): where the run is, and its state. For meshes (.obj, .ply, .stl,
+/// .gltf, .glb): how large they are and where they lie. For particles (.ply): what each carries. For pictures (.png, .exr): pixels. For the
+/// folder of a run: how far it is.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The files
+    /// The files, or folders of runs
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// One JSON object per file and line
@@ -53,12 +59,73 @@ struct Seen<'a> {
 enum Content {
     Vdb(VdbInfo),
     Checkpoint { position: Position, scene: SceneHash, entries: Vec<(String, Entry)> },
+    Run(Manifest),
+    Mesh { triangles: usize, vertices: usize, bounds: [[f64; 3]; 2], notes: Vec<String> },
+    Particles { count: usize, bounds: [[f64; 3]; 2], attributes: Vec<String> },
+    Picture { kind: &'static str, size: [u64; 2] },
+}
+
+/// The lowest and the highest coordinates of points.
+fn bounds(points: impl Iterator<Item = [f64; 3]>) -> [[f64; 3]; 2] {
+    points.fold([[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]], |[low, high], x| {
+        [std::array::from_fn(|a| low[a].min(x[a])), std::array::from_fn(|a| high[a].max(x[a]))]
+    })
+}
+
+impl Content {
+    /// Of a file in a format that Squall writes for others, by its extension; `None` if it is none of these.
+    fn of_extension(path: &Path) -> Result<Option<Self>, Failure> {
+        let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        Ok(Some(match extension.as_str() {
+            "png" => {
+                let picture = read_png(path)?;
+                Content::Picture { kind: "PNG", size: [picture.width, picture.height].map(u64::from) }
+            }
+            "exr" => {
+                let Some(picture) = read_exr(path, "Combined")? else { return Ok(None) };
+                Content::Picture { kind: "OpenEXR", size: [picture.width as u64, picture.height as u64] }
+            }
+            "ply" | "obj" | "stl" | "gltf" | "glb" => match load_mesh(path) {
+                Ok(LoadedMesh { mesh, notes }) => Content::Mesh {
+                    triangles: mesh.triangles.len(),
+                    vertices: mesh.vertices.len(),
+                    bounds: bounds(mesh.vertices.into_iter()),
+                    notes,
+                },
+                Err(error) => match read_particles_ply(path) {
+                    Ok(LoadedParticles { particles, .. }) if extension == "ply" => {
+                        let place = |i: usize| {
+                            std::array::from_fn(|a| particles.positions.get(a).map_or(0.0, |x| f64::from(x[i])))
+                        };
+                        Content::Particles {
+                            count: particles.len(),
+                            bounds: bounds((0..particles.len()).map(place)),
+                            attributes: particles.attributes.iter().map(|(name, _)| name.clone()).collect(),
+                        }
+                    }
+                    _ => return Err(squall::RunError::Mesh(error).into()),
+                },
+            },
+            _ => return Ok(None),
+        }))
+    }
 }
 
 impl<'a> Seen<'a> {
     /// Looks at the content: names may lie.
     fn look(path: &'a Path) -> Result<Self, Failure> {
         let unreadable = |source| Failure::from(IoError::File { path: path.to_owned(), action: "read", source });
+        if path.metadata().map_err(unreadable)?.is_dir() {
+            let Some(run) = read_manifest(path)? else {
+                let help = "name a file, or the folder of a run, which has a squall.json".to_owned();
+                return Err(Failure::new(
+                    Code::Input,
+                    format!("{} is not the folder of a run", path.display()),
+                    Some(help),
+                ));
+            };
+            return Ok(Self { path, size: 0, content: Content::Run(run) });
+        }
         // Opening a pipe would wait for ever.
         if !path.metadata().map_err(unreadable)?.is_file() {
             return Err(Failure::new(Code::Input, format!("{} is not a file", path.display()), None));
@@ -74,11 +141,14 @@ impl<'a> Seen<'a> {
                 let (position, scene) = (checkpoint.position, checkpoint.scene);
                 Content::Checkpoint { position, scene, entries: checkpoint.entries()? }
             }
-            _ => {
-                let text = format!("{} is neither an OpenVDB file nor a checkpoint of Squall", path.display());
-                let help = "for a scene, use `squall check`".to_owned();
-                return Err(Failure::new(Code::Input, text, Some(help)));
-            }
+            _ => match Content::of_extension(path)? {
+                Some(content) => content,
+                None => {
+                    let text = format!("{} is no volume, checkpoint, mesh or picture", path.display());
+                    let help = "for a scene, use `squall check`".to_owned();
+                    return Err(Failure::new(Code::Input, text, Some(help)));
+                }
+            },
         };
         Ok(Self { path, size, content })
     }
@@ -90,7 +160,7 @@ impl<'a> Seen<'a> {
                 let known = |grid: &VdbGridInfo| ["float", "vec3s"].contains(&grid.kind.as_str());
                 info.grids.iter().any(|grid| known(grid) && (grid.values.is_err() || grid.transform.is_err()))
             }
-            Content::Checkpoint { .. } => false,
+            _ => false,
         }
     }
 
@@ -113,6 +183,21 @@ impl<'a> Seen<'a> {
                     "scene": scene.to_string(), "entries": entries.iter().map(entry).collect::<Vec<_>>(),
                 })
             }
+            Content::Run(run) => json!({
+                "path": path, "type": "run", "scene": run.scene, "squall": run.squall, "fps": run.fps,
+                "frames": run.frames_done.saturating_sub(1), "series": run.series, "single": run.single,
+            }),
+            Content::Mesh { triangles, vertices, bounds, notes } => json!({
+                "path": path, "type": "mesh", "bytes": size, "triangles": triangles, "vertices": vertices,
+                "metres": bounds, "notes": notes,
+            }),
+            Content::Particles { count, bounds, attributes } => json!({
+                "path": path, "type": "particles", "bytes": size, "particles": count, "metres": bounds,
+                "attributes": attributes,
+            }),
+            Content::Picture { kind, size: [width, height] } => json!({
+                "path": path, "type": kind, "bytes": size, "width": width, "height": height,
+            }),
         }
     }
 }
@@ -137,6 +222,28 @@ impl fmt::Display for Seen<'_> {
                     Entry::Real(v) => writeln!(f, "  {name} = {v}"),
                     Entry::Array(n) => writeln!(f, "  {name}: {n} values"),
                 })
+            }
+            Content::Run(run) => {
+                let Manifest { scene, squall, fps, series, single, .. } = run;
+                let frames = count(run.frames_done.saturating_sub(1), "frame");
+                writeln!(f, "{path}: run of `{scene}` by Squall {squall}, {frames} at {fps} per second")?;
+                writeln!(f, "  of each frame: {}", series.join(", "))?;
+                writeln!(f, "  other files: {}", single.join(", "))
+            }
+            Content::Mesh { triangles, vertices, bounds: [low, high], notes } => {
+                writeln!(f, "{path}: mesh of {triangles} triangles and {vertices} vertices, {size}")?;
+                writeln!(f, "  {low:?} to {high:?} m")?;
+                notes.iter().try_for_each(|note| writeln!(f, "  {note}"))
+            }
+            Content::Particles { count, bounds: [low, high], attributes } => {
+                writeln!(f, "{path}: {count} particles, {size}")?;
+                if *count > 0 {
+                    writeln!(f, "  {low:?} to {high:?} m")?;
+                }
+                attributes.iter().try_for_each(|name| writeln!(f, "  each with {name}"))
+            }
+            Content::Picture { kind, size: [width, height] } => {
+                writeln!(f, "{path}: {kind} picture of {width} x {height} pixels, {size}", size = bytes(self.size))
             }
         }
     }

@@ -64,7 +64,6 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
         loaded = args.scene.load_with(&set, Voice { quiet: true, ..voice })?;
     }
     let Args { scene, run, out, only, overwrite, threads, .. } = args;
-    let again =
-        Again { scene, run, out, only, overwrite: *overwrite, threads: *threads, what: "meshes", within: "mesh" };
+    let again = Again { scene, run, out, only, overwrite: *overwrite, threads: *threads, what: "mesh", within: "mesh" };
     again.make(&loaded, mesh, voice, |summary| format!("Meshes: {}/surface_*\n", summary.folder.display()))
 }

@@ -9,7 +9,7 @@ use squall_io::Start;
 use super::run::{pool, stop_on_signals};
 use crate::Voice;
 use crate::exit::{Code, Failure};
-use crate::output::{print, say, seconds};
+use crate::output::{count, print, say, seconds};
 use crate::progress::Progress;
 use crate::scene::{Loaded, SceneArgs};
 
@@ -59,7 +59,7 @@ pub fn run(args: &Args, voice: Voice) -> Result<Code, Failure> {
     }
     let Args { scene, run, out, only, overwrite, threads, .. } = args;
     let again =
-        Again { scene, run, out, only, overwrite: *overwrite, threads: *threads, what: "pictures", within: "render" };
+        Again { scene, run, out, only, overwrite: *overwrite, threads: *threads, what: "picture", within: "render" };
     again.make(&loaded, render, voice, |summary| {
         let movie = summary.movie.as_ref().map(|movie| format!("Movie:  {}\n", movie.display())).unwrap_or_default();
         format!("{movie}Frames: {}/frame_*.png\n", summary.folder.display())
@@ -75,7 +75,7 @@ pub struct Again<'a> {
     pub only: &'a Option<std::ops::RangeInclusive<u64>>,
     pub overwrite: bool,
     pub threads: Option<u16>,
-    /// What is made, for messages.
+    /// What is made of each frame, for messages.
     pub what: &'static str,
     /// The folder for it within that of the run.
     pub within: &'static str,
@@ -111,9 +111,13 @@ impl Again<'_> {
         progress.end();
         let summary = summary?;
         if !voice.quiet {
+            // The summary has the number of the last frame.
+            let first = self.only.as_ref().map_or(0, |only| *only.start());
+            let first = first.max(u64::from(!loaded.setup.time.include_start));
+            let made = count((summary.frames + 1).saturating_sub(first), self.what);
             let text = match summary.outcome {
-                Outcome::AlreadyDone => format!("All {} {} already exist.\n", summary.frames, self.what),
-                _ => format!("{} {} in {}.\n", summary.frames, self.what, seconds(summary.seconds)),
+                Outcome::AlreadyDone => format!("All {made} already exist.\n"),
+                _ => format!("{made} in {}.\n", seconds(summary.seconds)),
             };
             print(text + &files(&summary))?;
         }

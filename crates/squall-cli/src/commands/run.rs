@@ -9,7 +9,7 @@ use squall_io::Start;
 
 use crate::Voice;
 use crate::exit::{Code, Failure};
-use crate::output::{bytes, print, say, seconds};
+use crate::output::{bytes, count, print, say, seconds};
 use crate::progress::{Progress, entries, json_line};
 use crate::scene::{Loaded, SceneArgs};
 
@@ -216,15 +216,20 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// Frames and steps up to here.
+fn how_far(s: &Summary) -> String {
+    format!("{}, {}", count(s.frames, "frame"), count(s.steps, "step"))
+}
+
 fn describe(s: &Summary, plot: Option<&Path>) -> String {
     let folder = s.folder.display();
     let mut text = match s.outcome {
         Outcome::AlreadyDone => format!("All {} frames already exist.\n", s.frames),
         Outcome::DrawnAgain => {
-            format!("{} frames redrawn in {}, without simulating.\n", s.frames, seconds(s.seconds))
+            format!("{} redrawn in {}, without simulating.\n", count(s.frames, "frame"), seconds(s.seconds))
         }
-        Outcome::Cancelled => format!("{} frames, {} steps so far.\n", s.frames, s.steps),
-        Outcome::Done => format!("{} frames, {} steps in {}", s.frames, s.steps, seconds(s.seconds)),
+        Outcome::Cancelled => format!("{} so far.\n", how_far(s)),
+        Outcome::Done => format!("{} in {}", how_far(s), seconds(s.seconds)),
     };
     if s.outcome == Outcome::Done {
         text += &match s.resumed_from {
@@ -286,7 +291,10 @@ fn accounts(masses: &[Mass]) -> String {
         return troubles;
     }
     let worst = masses.iter().map(|m| m.watched.worst_drift.abs()).fold(0.0, f64::max);
-    format!("All substances are accounted for to within {worst:.0e} per second.\n")
+    match worst {
+        0.0 => "All substances are accounted for.\n".to_owned(),
+        _ => format!("All substances are accounted for to within {worst:.0e} per second.\n"),
+    }
 }
 
 fn finished(s: &Summary, plot: Option<&Path>) -> serde_json::Value {
@@ -386,6 +394,7 @@ mod tests {
         let mut masses = [mass(1.0, 1.0), mass(1.0, 2.0)];
         masses[0].watched.worst_drift = -2e-6;
         assert_eq!(accounts(&masses), "All substances are accounted for to within 2e-6 per second.\n");
+        assert_eq!(accounts(&masses[1..]), "All substances are accounted for.\n");
         masses[1].name = "heat".to_owned();
         let watched = &mut masses[1].watched;
         (watched.worst_drift, watched.worst_excess, watched.worst_value) = (0.0123, 0.5, 1.5);

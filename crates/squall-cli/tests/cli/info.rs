@@ -74,6 +74,39 @@ fn info_as_json_is_one_object_per_file() {
 }
 
 #[test]
+fn info_knows_runs_pictures_meshes_and_particles() {
+    let folder = Folder::with_tiny("info-others");
+    folder.ok(&["run", "tiny.toml", "-q"]);
+    folder.write("tetrahedron.obj", "v 0 0 0\nv 2 0 0\nv 0 1 0\nv 0 0 0.5\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n");
+    let particles = squall_core::Particles {
+        ids: vec![7, 8],
+        positions: vec![vec![0.0, 1.0], vec![0.5, 2.0], vec![0.0, -1.0]],
+        velocities: vec![],
+        attributes: vec![("heat".to_owned(), vec![1.0, 2.0])],
+    };
+    squall_io::write_particles_ply(folder.path().join("drops.ply"), &particles, &[]).unwrap();
+    for (name, parts) in [
+        ("out/tiny", &["run of `tiny`", "6 frames", "of each frame: ", "frame", "steps.csv"][..]),
+        ("out/tiny/frame_0001.png", &["PNG picture of "]),
+        ("tetrahedron.obj", &["mesh of 4 triangles and 4 vertices", "[0.0, 0.0, 0.0] to [2.0, 1.0, 0.5] m"]),
+        ("drops.ply", &["2 particles", "[0.0, 0.5, -1.0] to [1.0, 2.0, 0.0] m", "each with heat"]),
+    ] {
+        let text = folder.ok(&["info", name]).stdout;
+        parts.iter().for_each(|part| assert!(text.contains(part), "{name}, {part}: {text}"));
+        let json: serde_json::Value = serde_json::from_str(&folder.ok(&["info", "--json", name]).stdout).unwrap();
+        assert_eq!(json["path"], name);
+    }
+    folder.write("broken.obj", "v 0 0\n");
+    folder.write("broken.png", "no picture");
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    for name in ["broken.obj", "broken.png", "empty"] {
+        let ended = folder.squall(&["info", name]);
+        assert_eq!(ended.code, Some(3), "{name}: {}", ended.stderr);
+        assert!(ended.stderr.contains(name), "{name}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn info_refuses_what_it_does_not_know() {
     let folder = Folder::with_tiny("info-wrong");
     write_smoke(&folder);

@@ -34,6 +34,9 @@ fn pictures_of_a_2d_run_are_drawn_again_from_its_fields_in_other_colours() {
     let spinning = draw("spin", &["--set", "picture.show=vorticity"]);
     let part = draw("part", &["--set", "picture.show=vorticity", "--only", "4-6"]);
     assert!(part["frame_0006.png"] == spinning["frame_0006.png"] && !part.contains_key("frame_0003.png"));
+    let told = |only: &str| folder.ok(&["render", "out/tiny", "--out", "told", "--overwrite", "--only", only]).stdout;
+    assert!(told("4-6").starts_with("3 pictures in "), "{}", told("4-6"));
+    assert!(told("2").starts_with("1 picture in "), "{}", told("2"));
     let ended = folder.squall(&["render", "out/tiny", "--set", "picture.show=pressure", "--out", "none"]);
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert!(ended.stderr.contains("output.fields"), "{}", ended.stderr);

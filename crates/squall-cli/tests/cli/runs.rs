@@ -130,6 +130,25 @@ fn the_memory_estimate_is_near_the_peak_and_not_below_it() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_memory_estimate_of_fog_without_bounds_is_near_the_peak() {
+    let folder = Folder::new("fog-memory");
+    let fog = "model = \"smoke\"\n[grid]\ncells = [96, 32, 64]\nsize = [3.0, 1.0, 2.0]\n[boundary]\nx = \"unbounded\"\n\
+               y = { lo = \"slip\", hi = \"unbounded\" }\nz = \"unbounded\"\n[substance.density]\ninitial = \"0.5+0.4*noise\"\n\
+               [[force]]\nnoise = { strength = 1.0, scale = 0.4, speed = 1.0 }\n[time]\nframes = 1\n[output]\nwidth = 64\n\
+               movie = \"none\"\nvdb = false\n[render]\nquality = \"preview\"\n";
+    folder.write("fog.toml", fog);
+    let ended = folder.ok(&["run", "fog.toml", "--json"]);
+    let last: serde_json::Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+    let peak = last["peak_memory"].as_f64().unwrap();
+    let (setup, _) = squall::Scene::parse("fog.toml", fog, &[]).unwrap().setup().unwrap();
+    let ratio = squall::run::memory_needed(&setup) as f64 / peak;
+    println!("estimate / peak = {ratio}");
+    // Without the cells around the fog and the noise it was less than half. Tiles at corners that no fog reaches are counted: 1.2.
+    assert!((0.85..1.3).contains(&ratio), "estimate / peak = {ratio}, peak {peak}");
+}
+
 #[test]
 fn the_initial_state_is_frame_0_if_it_is_asked_for() {
     let folder = Folder::with_tiny("start");

@@ -2,7 +2,7 @@
 //!
 //! A cell of the grid is full if it holds about half of its particles, *inside* if all cells within reach of a kernel are full, and deep if all cells
 //! within twice that are. Inside distances are as far as they go; so nobody asks for the particles of deep cells, and these are most of
-//! them.
+//! them. (But for those beside walls, where meshes end.)
 
 use super::bins::Bins;
 use super::blocks::{BlockMap, Numbered, around, cell_at};
@@ -82,15 +82,15 @@ impl<const D: usize> Points<D> {
             window.middle(&mut deep);
         }
         let is_deep = |key: u32| deep[key as usize / SIDE as usize] >> (key % SIDE as u32) & 1 == 1;
-        let mut which: Vec<u32> = (0..places.len() as u32).filter(|&i| !is_deep(keys[i as usize])).collect();
+        // Meshes end at walls, and their vertices there ask for what particles carry.
+        let within = between_walls(room);
+        let at_wall =
+            |p: &[f32; D]| cell_at(in_cells(p)).iter().zip(within).any(|(&i, [low, high])| i <= low || i >= high - 1);
+        let is_kept = |i: &u32| !is_deep(keys[*i as usize]) || at_wall(&places[*i as usize]);
+        let mut which: Vec<u32> = (0..places.len() as u32).filter(is_kept).collect();
         let mut kept: Vec<[f64; D]> = which.iter().map(|&i| in_cells(&places[i as usize])).collect();
         mirror(&mut kept, &mut which, room);
-        Points {
-            room: *room,
-            bins: Bins::new(&kept),
-            which,
-            cells: Cells { slots, occupied: rows(1), inside, within: between_walls(room) },
-        }
+        Points { room: *room, bins: Bins::new(&kept), which, cells: Cells { slots, occupied: rows(1), inside, within } }
     }
 
     const CELLS: usize = (SIDE as usize).pow(D as u32);

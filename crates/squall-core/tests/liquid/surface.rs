@@ -225,3 +225,16 @@ fn nothing_has_no_surface() {
     assert_eq!(mesh(&[], &free(), 2), SurfaceMesh::default());
     assert_eq!(outline(&Points::new(&[], &free()).distances(Fineness::default())), Outline::default());
 }
+
+#[test]
+fn what_particles_carry_is_known_on_walls_deep_below_the_surface() {
+    // A box three quarters full: most of its mesh lies on walls, where all is full as far as kernels reach.
+    let places = fill([16; 3], |x| x[1] < 1.2);
+    let walls = [[Some(0.0), Some(1.6)], [Some(0.0), None], [Some(0.0), Some(1.6)]];
+    let points = Points::new(&places, &Room { walls, ..free() });
+    let mesh = contour(&points.distances(Fineness { refine: 2, smoothing: 8 }));
+    let deep = mesh.positions.iter().filter(|x| x[1] < 0.6).count();
+    assert!(deep > 1000, "{deep} vertices far below the surface");
+    let carried = points.carried(&mesh.positions, &[&vec![3.0; places.len()]]);
+    assert!(carried[0].iter().all(|v| (v - 3.0).abs() < 1e-5), "the mean of threes is three");
+}

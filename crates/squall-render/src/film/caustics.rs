@@ -10,11 +10,14 @@
 
 use super::liquid::Water;
 use super::optics::{against, bend, fresnel, mirror};
+use super::stage::go_on;
 use super::style::{Light, Source};
 use super::surface::Surfaces;
 use super::vector::{Vec3, along, dot, unit};
 use crate::color::{Rgb, mix};
+use crate::plane::RenderError;
 use rayon::prelude::*;
+use squall_core::CancelToken;
 
 /// Heights between the ground and the water's highest place at which light is found for objects.
 const SLICES: usize = 6;
@@ -92,13 +95,19 @@ const LOST: u8 = u8::MAX;
 
 impl LightMap {
     /// `None` if the light does not come from above, or from too near.
-    pub fn new(water: &Water, light: &Light, receivers: &Receivers, texel: f64) -> Option<Self> {
-        let Source::Directional(_) = light.source else { return None };
+    pub fn new(
+        water: &Water,
+        light: &Light,
+        receivers: &Receivers,
+        texel: f64,
+        cancel: &CancelToken,
+    ) -> Result<Option<Self>, RenderError> {
+        let Source::Directional(_) = light.source else { return Ok(None) };
         let (to, ..) = light.at([0.0; 3]);
         let heights = receivers.heights.clone();
         let (low, high) = (water.levels.low, water.levels.high);
         if to[1] < LOWEST || high[1] <= heights[0] {
-            return None;
+            return Ok(None);
         }
         let slant = [-to[0] / to[1], -to[2] / to[1]];
         // As wide as the shadow of the box, and once more its height all around for light that is bent outwards.
@@ -117,10 +126,10 @@ impl LightMap {
         let size: [usize; 2] = std::array::from_fn(|k| ((until[k] - from[k]) / texel).ceil().max(1.0) as usize);
         let slices = vec![vec![[0.0; 3]; size[0] * size[1]]; heights.len()];
         let mut map = Self { heights, slant, low: from, texel, size, slices };
-        map.fill(water, to);
+        map.fill(water, to, cancel)?;
         let spread = light.spread(f64::INFINITY);
         map.soften(spread, low[1] + 0.7 * (high[1] - low[1]));
-        Some(map)
+        Ok(Some(map))
     }
 
     pub fn memory(&self) -> usize {
@@ -160,11 +169,12 @@ impl LightMap {
     }
 
     /// Follows all rays, a strip of rows at a time, and puts down their light.
-    fn fill(&mut self, water: &Water, to: Vec3) {
+    fn fill(&mut self, water: &Water, to: Vec3, cancel: &CancelToken) -> Result<(), RenderError> {
         let count = self.heights.len();
         let (columns, rows) = (self.size[0] + 1, self.size[1] + 1);
         let mut slices = std::mem::take(&mut self.slices);
         for first in (0..rows - 1).step_by(STRIP) {
+            go_on(cancel)?;
             // One row more than squares: the next strip follows it once more.
             let here = STRIP.min(rows - 1 - first) + 1;
             let mut arrivals = vec![Arrival { at: [0.0; 2], light: [0.0; 3], events: LOST }; here * columns * count];
@@ -183,6 +193,7 @@ impl LightMap {
             });
         }
         self.slices = slices;
+        Ok(())
     }
 
     /// One ray of light down through the water.

@@ -11,11 +11,12 @@
 //! Coordinates are in cells, 0 at the centre of the lowest cell of the lowest brick, as in `bricks`.
 
 use super::bricks::BRICK;
+use super::stage::go_on;
 use super::vector::{Vec3, along, clip, scale, smoothstep, sub, unit};
 use crate::plane::RenderError;
 use rayon::prelude::*;
-use squall_core::Volume;
 use squall_core::volume::BLOCK_CELLS;
+use squall_core::{CancelToken, Volume};
 
 const SIDE: usize = BRICK + 1;
 const NODES: usize = SIDE * SIDE * SIDE;
@@ -68,7 +69,7 @@ enum Brick {
 
 impl Levels {
     /// `None` if there is no surface.
-    pub fn new(distance: &Volume) -> Result<Option<Self>, RenderError> {
+    pub fn new(distance: &Volume, cancel: &CancelToken) -> Result<Option<Self>, RenderError> {
         let Some((low, high)) = distance.bounds() else { return Ok(None) };
         let side = BRICK as i32;
         // The lowest cells of a block are the highest nodes of the brick below it.
@@ -79,8 +80,11 @@ impl Levels {
             return Err(RenderError::Spread { cells: size.map(|n| n as usize * BRICK) });
         }
         let place = |i: usize| unflat(i, size);
-        let found: Vec<Brick> =
-            (0..count as usize).into_par_iter().map(|i| brick(distance, add(lowest, place(i)))).collect();
+        let found = (0..count as usize).into_par_iter().map(|i| {
+            go_on(cancel)?;
+            Ok(brick(distance, add(lowest, place(i))))
+        });
+        let found = found.collect::<Result<Vec<Brick>, RenderError>>()?;
         let mut levels = Self {
             origin: std::array::from_fn(|a| {
                 distance.origin[a] + (f64::from(lowest[a] * side) + 0.5) * distance.spacing
@@ -422,7 +426,7 @@ mod tests {
         let distance = |[x, y, z]: [f32; 3]| 0.1 * distance((x * x + y * y + z * z).sqrt());
         let values: Vec<f32> = (0..64_000).map(|i| distance(at(i))).collect();
         let volume = Volume::from_dense([-2.0; 3], 0.1, 1.0, [40; 3], &values);
-        Levels::new(&volume).unwrap().unwrap()
+        Levels::new(&volume, &CancelToken::default()).unwrap().unwrap()
     }
 
     #[test]

@@ -5,7 +5,6 @@ use super::caustics::{LightMap, Receivers};
 use super::levels::Levels;
 use super::lookup::Lookup;
 use super::optics::fresnel;
-use super::stage::go_on;
 use super::style::{Quality, Style, check_cloudy, check_ink, check_liquid};
 use super::surface::Surfaces;
 use super::vector::{Vec3, add, along, cross, dot, scale, unit};
@@ -132,9 +131,9 @@ const SCATTERED: f32 = 0.35;
 
 impl Water {
     /// `None` if there is no liquid.
-    pub fn new(liquid: &Liquid<'_>) -> Result<Option<Self>, RenderError> {
+    pub fn new(liquid: &Liquid<'_>, cancel: &CancelToken) -> Result<Option<Self>, RenderError> {
         liquid.check()?;
-        let Some(levels) = Levels::new(liquid.distance)? else { return Ok(None) };
+        let Some(levels) = Levels::new(liquid.distance, cancel)? else { return Ok(None) };
         let ink = |ink: &Ink<'_>| Ok((Lookup::new(ink.amount)?, loss(ink.tint, ink.depth), ink.tint));
         let inks = liquid.inks.iter().map(ink).collect::<Result<_, RenderError>>()?;
         let blur = 0.5 * f64::from(liquid.roughness).powi(2);
@@ -161,8 +160,7 @@ impl Water {
         let texel = self.levels.spacing * if quality.samples == 1 { 1.0 } else { 0.5 };
         let mut maps = Vec::new();
         for light in &style.lights {
-            go_on(cancel)?;
-            maps.push(LightMap::new(self, light, &receivers, texel));
+            maps.push(LightMap::new(self, light, &receivers, texel, cancel)?);
         }
         self.maps = maps;
         Ok(())

@@ -113,12 +113,14 @@ impl<'a> Stage<'a> {
         } else {
             Lights::Many(LightGrid::new(&bricks, &surfaces, style, spacing, sky, &scene.cancel)?)
         };
+        go_on(&scene.cancel)?;
         let fire = Fire::new(&bricks, &emission, style);
         let ground_sky = style.ground.as_ref().and_then(|ground| {
             // More directions than smoke has: they cost little here.
             GroundSky::new(&bricks, ground.height, &sky_directions(17), &octaves(style.scatter.softness))
         });
-        let mut water = scene.liquid.as_ref().map(Water::new).transpose()?.flatten();
+        go_on(&scene.cancel)?;
+        let mut water = scene.liquid.as_ref().map(|liquid| Water::new(liquid, &scene.cancel)).transpose()?.flatten();
         if let Some(water) = &mut water {
             water.shine(style, &surfaces, quality, &scene.cancel)?;
         }

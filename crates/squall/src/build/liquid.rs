@@ -15,7 +15,9 @@ use std::sync::Arc;
 
 use super::effects::{Noises, Shared, Thickness, fill};
 use super::smoke::{boundary, obstacles};
-use super::{BASE_BYTES, BuildError, Estimate, animate, figure, force, grid, picture_bytes, real_vector, shape};
+use super::{
+    BASE_BYTES, BuildError, Estimate, animate, figure, force, grid, noise_bytes, picture_bytes, real_vector, shape,
+};
 use crate::setup::{self, Formula, MeltingLaw, Setup, Tracking, Transfer, Viscous};
 
 /// Builds a liquid. A setup of this model always says what it does.
@@ -271,6 +273,7 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         .saturating_add(plan.bytes)
         .saturating_add(solver)
         .saturating_add((2.5 * particles * each as f64) as u64)
+        .saturating_add(noise_bytes(setup, &grid))
         .saturating_add(picture_bytes(setup))
         // What smoothed the surface is gone by then.
         .saturating_add(caustic_bytes(setup, &grid).saturating_sub(smoothing))

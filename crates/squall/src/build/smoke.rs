@@ -4,6 +4,7 @@ use squall_core::diffuse::Diffusion;
 use squall_core::embers::Embers;
 use squall_core::flow::{Combustion, Flow};
 use squall_core::force::{Brush, Buoyancy, Confinement, During, Emitter, Force, Loss, Source};
+use squall_core::layout::tile_width;
 
 use squall_core::model::smoke::{Options, Smoke};
 use squall_core::poisson::{Problem, plan};
@@ -13,8 +14,8 @@ use squall_core::{At, Axis, Grid, Layout};
 use super::effects::{ExpressionSource, Noises, Shared, fill_row};
 use super::{BASE_BYTES, BuildError, Estimate};
 use super::{
-    animate, bursts, figure, flicker, force, grid, paint, picture_bytes, real_vector, seed, shape, substance_ends,
-    supply, texture, texture_fields,
+    animate, bursts, figure, flicker, force, grid, noise_bytes, paint, picture_bytes, real_vector, seed, shape,
+    substance_ends, supply, texture, texture_fields,
 };
 use crate::setup::{self, DENSITY, EXHAUST, FLAME, FUEL, Formula, Setup, TEMPERATURE};
 
@@ -214,10 +215,12 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         + around_solids
         + outside
         + texture_fields::<D>(setup);
+    let (dense, stored) = (Layout::<D>::bytes(grid.cells), stored_bytes(setup, &grid));
     let bytes = (fields as u64)
-        .saturating_mul(Layout::<D>::bytes(grid.cells))
-        .saturating_add(plan.bytes)
+        .saturating_mul(stored)
+        .saturating_add((plan.bytes as f64 * stored as f64 / dense as f64) as u64)
         .saturating_add(diffusion_bytes(setup, &grid, solids))
+        .saturating_add(noise_bytes(setup, &grid))
         .saturating_add(picture_bytes(setup))
         .saturating_add(BASE_BYTES);
     let why = match setup.grid.is_unbounded() {
@@ -225,6 +228,44 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
         false => plan.reason.to_owned(),
     };
     Estimate { bytes, fields, solver: plan.how(), why }
+}
+
+/// Cells around smoke besides `smoke.buffer`: what it moves by in a step.
+pub(super) const STEP: usize = 2;
+
+/// How many tiles along each axis hold a box full of smoke, if the grid follows it and it is there from the start. What sources emit
+/// seldom fills the box: the box alone is counted then.
+fn tiles<const D: usize>(setup: &Setup) -> Option<[u64; D]> {
+    let smoke = setup.smoke.as_ref().filter(|_| setup.grid.is_unbounded() && is_full_at_first(setup))?;
+    let (width, around) = (tile_width::<D>() as i64, (smoke.buffer as usize + STEP) as i64);
+    Some(std::array::from_fn(|a| {
+        let [low, high] = setup.grid.is_unbounded_at(a).map(|free| if free { around } else { 0 });
+        let last = (setup.grid.cells[a] as i64 + high - 1).div_euclid(width);
+        (last - (-low).div_euclid(width) + 1) as u64
+    }))
+}
+
+/// Whether smoke or flow is there from the start, anywhere in the box.
+fn is_full_at_first(setup: &Setup) -> bool {
+    let initial = setup.substances.iter().map(|s| &s.initial);
+    initial.chain(&setup.fluid.velocity).any(|formula| *formula != Formula::Number(0.0))
+}
+
+/// The cells that the estimate counts: more than those of the box where smoke fills it from the start and the grid follows.
+pub fn cells<const D: usize>(setup: &Setup) -> u64 {
+    let each = (tile_width::<D>() as u64).pow(D as u32);
+    tiles::<D>(setup).map_or(setup.cell_count(), |n| n.iter().fold(each, |cells, &n| cells.saturating_mul(n)))
+}
+
+/// The bytes of a field with these. Tiles have others behind each side, and one for all that is not stored.
+fn stored_bytes<const D: usize>(setup: &Setup, grid: &Grid<D>) -> u64 {
+    let Some(n) = tiles::<D>(setup) else { return Layout::<D>::bytes(grid.cells) };
+    let sides = (0..D).map(|a| {
+        let bounded = setup.grid.is_unbounded_at(a).iter().filter(|free| !**free).count() as u64;
+        (0..D).filter(|&b| b != a).fold(bounded, |ghosts, b| ghosts.saturating_mul(n[b] + 2))
+    });
+    let each = 4 * (tile_width::<D>() as u64).pow(D as u32);
+    cells::<D>(setup).saturating_mul(4).saturating_add(each.saturating_mul(sides.sum::<u64>() + 1))
 }
 
 /// What solves for viscosity and diffusion where no transform does.

@@ -7,6 +7,7 @@ use squall_core::Volume;
 use squall_core::layout::tile_width;
 use squall_core::volume::{BLOCK, BLOCK_CELLS};
 
+use super::smoke::STEP;
 use crate::driver::Driver;
 use crate::setup::{self, Setup};
 
@@ -14,8 +15,6 @@ use crate::setup::{self, Setup};
 const CELLS: f64 = 4_000.0;
 /// A trial that takes longer is ended.
 const LONGEST: Duration = Duration::from_secs(1);
-/// Cells of air around the smoke besides `smoke.buffer`: what it moves by in a step.
-const STEP: i32 = 2;
 /// Cells around the particles of a liquid besides those of a step: surface, and velocities that go on beyond it.
 const BEYOND_SURFACE: i32 = 4;
 
@@ -32,14 +31,14 @@ pub struct Spread {
 pub fn spread(setup: &Setup) -> Option<Spread> {
     // As many cells around as the model keeps.
     let around = match (&setup.smoke, &setup.liquid) {
-        (Some(smoke), _) => smoke.buffer as i32 + STEP,
+        (Some(smoke), _) => smoke.buffer as i32 + STEP as i32,
         (_, Some(_)) => setup.solver.cfl.ceil() as i32 + BEYOND_SURFACE,
         _ => return None,
     };
     // Sides of coarse cells would have to stand elsewhere.
     let free = |a: usize| match setup.grid.is_unbounded_at(a) {
         [true, true] => true,
-        [_, far] => far && setup.liquid.is_some(),
+        [_, far] => far,
     };
     if setup.dimensions() != 3 || !(0..3).all(free) {
         return None;

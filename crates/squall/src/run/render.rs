@@ -256,7 +256,8 @@ impl Source {
             Source::Particles(solids) => {
                 let particles = read_particles_ply(particles_path(run, number))?.particles;
                 let time = number as f64 / setup.time.fps;
-                Ok(Shot::of_surface(setup, number, Surface::around(setup, solids, particles, time)))
+                let surface = Surface::around(setup, solids, particles, time, &CancelToken::default())?;
+                Ok(Shot::of_surface(setup, number, surface))
             }
             Source::Distances => {
                 let path = volume_path(run, number);

@@ -228,7 +228,7 @@ impl<'a> Simulator<'a> {
         let passes = drawn(self.painter.draw_passes(sim, time, number, &picture))?;
         let mut shot = Shot::new(self.setup, number, time, Some(sim), picture, passes);
         if needs_surface(self.setup) {
-            shot.surface = self.painter.surface(sim);
+            shot.surface = drawn(self.painter.surface(sim))?;
         }
         observer.event(&Event::Picture { frame: number, image: shot.pixels.image() });
         if !self.saturated && self.saturates(&shot) {

@@ -454,11 +454,22 @@ fn nothing_happens(setup: &Setup, problems: &mut Problems<'_>) {
     };
     let moves = setup.grid.axes.iter().any(|axis| matches!(axis, Axis::Bounded { lo, hi } if !still(lo) || !still(hi)));
     let starts = setup.fluid.velocity.iter().any(|v| *v != Formula::Number(0.0));
-    let has_more = !(setup.substances.is_empty() && setup.sources.is_empty() && setup.forces.is_empty());
-    if setup.model == Model::StableFluids && !moves && !starts && !has_more && setup.texture.is_none() {
-        problems.warn(None, "nothing happens in this scene", "still air").help(
+    let acts = !(setup.sources.is_empty() && setup.forces.is_empty());
+    let (there, help) = match setup.model {
+        Model::StableFluids => (
+            !setup.substances.is_empty(),
             "add a [substance.smoke], a [[source]] that emits it and a [[force]] that moves it: `squall new` writes a scene with all of them",
-        );
+        ),
+        Model::TargetSmoke => (
+            setup.substances.iter().any(|s| s.start.is_some() || s.initial != Formula::Number(0.0)),
+            "say where the smoke is at first, [substance.density] with start = { text = \"A\" }, and add a [[target]]: \
+             `squall new NAME --template morph` writes a scene with both",
+        ),
+        // These say so themselves.
+        Model::Smoke | Model::Liquid => return,
+    };
+    if !moves && !starts && !acts && !there && setup.texture.is_none() {
+        problems.warn(None, "nothing happens in this scene", "still air").help(help);
     }
 }
 

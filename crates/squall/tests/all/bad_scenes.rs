@@ -67,6 +67,7 @@ macro_rules! cases {
 
 cases!(hardly_meant, "", {
     "still air" => "[grid]\ncells = [32, 48]\n",
+    "smoke that is nowhere and becomes nothing" => "model = \"target_smoke\"\n[grid]\ncells = [32, 32]\n",
     "a source inside of an object" => "model = \"smoke\"\n[grid]\ncells = [32, 32]\n[[object]]\nname = \"ball\"\nshape = { sphere = { center = [0.5, 0.5], radius = 0.3 } }\n[[source]]\nshape = { box = { min = [0.4, 0.4], max = [0.6, 0.6] } }\nset = { density = 1.0 }\n",
     "random numbers" => "[grid]\ncells = [32, 48]\n[substance.ink]\ninitial = \"rand()\"\n",
     "pictures too large for OpenEXR" => "model = \"smoke\"\n[grid]\ncells = [16, 16, 16]\n[[source]]\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.2 } }\nset = { density = 1.0 }\n[output]\nwidth = 10000\nheight = 10000\nexr = true\n",

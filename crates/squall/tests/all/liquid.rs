@@ -2,7 +2,7 @@
 
 use crate::folder::{Folder, go, options};
 use squall::build::build;
-use squall::run::{CancelToken, RunError, RunOptions, memory_needed, memory_needed_at, run};
+use squall::run::{CancelToken, Outcome, RunError, RunOptions, memory_needed, memory_needed_at, run};
 use squall::{Assets, Event, Scene, Setup};
 use squall_core::shape::TriangleMesh;
 use squall_core::{Simulation, StepReport};
@@ -371,6 +371,29 @@ fn water_without_walls_runs_out_of_the_picture_and_resumes_to_the_same_bytes() {
     assert!(reach < -0.05, "beyond the box: {reach}");
     assert!(mesh.positions.iter().all(|p| p[1] > -1e-5), "and not into the floor");
     assert!(is_closed(&load_mesh(folder.0.join("whole/surface_0012.ply")).unwrap().mesh), "a closed mesh");
+}
+
+#[test]
+fn water_stopped_within_surfaces_and_pictures_writes_the_same_bytes() {
+    let folder = Folder::new("liquid-stopped");
+    let ground = "[render]\nquality = \"preview\"\nground = { height = -0.1 }\n[[light]]\nsun = [0.3, 1.0, 0.2]\n";
+    let setup = with(&DAM.replace("[render]\nquality = \"preview\"\n", ground), &["output.width=24", "time.frames=2"]);
+    go(&setup, &folder.0.join("whole"));
+    // The token is looked at around the surface, for each brick of it, each strip of caustics and each row: this stops at many of them.
+    let mut stopped = 0;
+    for looks in (1..).step_by(23) {
+        let cancel = CancelToken::after(looks);
+        let ended = run(&setup, &options(&folder.0.join("parts")), &mut |_: &Event<'_>| {}, &cancel).unwrap();
+        match ended.outcome {
+            Outcome::Cancelled => stopped += 1,
+            _ => break,
+        }
+    }
+    assert!(stopped > 5, "stopped only {stopped} times");
+    let (whole, parts) = (folder.files("whole"), folder.files("parts"));
+    assert!(whole.len() > 10 && whole.keys().eq(parts.keys()), "{:?} {:?}", whole.keys(), parts.keys());
+    let differ: Vec<_> = whole.keys().filter(|name| whole[*name] != parts[*name]).collect();
+    assert!(differ.is_empty(), "{differ:?}");
 }
 
 #[test]
