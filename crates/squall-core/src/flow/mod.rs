@@ -188,7 +188,7 @@ pub struct Flow<const D: usize> {
     /// The largest velocity component of the fluid, in metres per second, and how fast it grew in the last step; the largest in
     /// cells per second.
     pub(crate) max_speed: f64,
-    acceleration: f64,
+    pub(crate) acceleration: f64,
     pub(crate) fastest: f64,
     pub(crate) timings: Timings,
 }

@@ -272,7 +272,7 @@ impl<const D: usize> ParticleLevelSet<D> {
         }
         self.correct(grid)?;
         let solids = solids.map(|solids| {
-            solids.fill_inside(grid, &mut self.phi, KNOWN * h);
+            solids.continue_distances(grid, &mut self.phi);
             &*solids
         });
         if self.with_particles {

@@ -278,6 +278,38 @@ impl<const D: usize> Solids<D> {
         substance.fill_halo();
         self.ghosts = ghosts;
     }
+
+    /// Continues distances to a surface into solid cells, along a straight line from two points outside: a flat surface goes on flat, whatever the shape of the solid.
+    /// Cells from which nothing outside is seen keep what they have. Fills the ghosts.
+    pub fn continue_distances(&mut self, grid: &Grid<D>, distances: &mut Field<D>) {
+        let mut ghosts = std::mem::take(&mut self.ghosts);
+        let (values, solids, h) = (&*distances, &*self, cell_size(grid));
+        for_each_list(&self.phi, &mut ghosts, |row, ghosts| {
+            for ghost in ghosts.iter_mut().filter(|ghost| ghost.place == Place::Cell) {
+                let (point, above) = ghost.look(grid, row, At::Center);
+                let known = |index| (!solids.is_solid_near(row, index)).then(|| values.get_near(row, index));
+                let at = |further: f64| {
+                    sample_known(grid, At::Center, each(|a| point[a] + further * ghost.normal[a]), known)
+                };
+                ghost.value = match (at(0.0), at(h)) {
+                    (Some(near), Some(far)) => {
+                        let slope = ((far - near) / h).clamp(-1.0, 1.0);
+                        (near - slope * (ghost.depth + above)) as Real
+                    }
+                    (Some(only), None) | (None, Some(only)) => only as Real,
+                    (None, None) => values.get_near(row, cell_of(row, ghost.x as usize)),
+                };
+            }
+        });
+        for (r, ghosts) in ghosts.iter().enumerate() {
+            let row = self.phi.layout().row(r);
+            for ghost in ghosts.iter().filter(|ghost| ghost.place == Place::Cell) {
+                distances.row_mut(row)[ghost.x as usize] = ghost.value;
+            }
+        }
+        distances.fill_halo();
+        self.ghosts = ghosts;
+    }
 }
 
 /// Calls `f` with each row that has a list with entries, in parallel.

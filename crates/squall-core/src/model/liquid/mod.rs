@@ -97,6 +97,8 @@ pub struct Liquid<const D: usize> {
     mixture: Option<Field<D>>,
     /// Until when everything has appeared, in seconds.
     poured_until: f64,
+    /// The acceleration by all forces at the beginning, in m/s^2: what makes waves on the surface.
+    weight: f64,
     /// What particles take from the grid.
     pub blend: Blend,
     /// Whether crowds and holes are evened out.
@@ -129,6 +131,9 @@ pub struct Liquid<const D: usize> {
     drained: u64,
 }
 
+/// The longest step, by the time in which the shortest waves that gravity makes go through a cell. With 0.83 of it water at rest began to ripple (in 20 seconds 0.1 m/s).
+const WAVE: f64 = 0.5;
+
 /// Before the start, in seconds.
 const BEFORE: f64 = -1.0;
 
@@ -156,6 +161,7 @@ impl<const D: usize> Liquid<D> {
             carried: Vec::new(),
             mixture: None,
             poured_until: BEFORE,
+            weight: 0.0,
             blend: Blend::Apic,
             keeps_volume: true,
             surface_tension: 0.0,
@@ -278,10 +284,11 @@ impl<const D: usize> Liquid<D> {
     /// It is kept in `flow.before`, which nobody needs until momentum is gathered.
     fn find_push(&mut self) {
         let timer = self.flow.timings.start();
+        let level = self.zero_pressure();
         let Flow { pressure, obstacles, grid, before: push, .. } = &mut self.flow;
         let (open, h) = (obstacles.as_ref().map(|o| o.solids.open()), grid.spacing[0]);
         pressure.fill_halo();
-        level_set::gradient(pressure, &self.phi, open, h, push);
+        level_set::gradient(pressure, (&self.phi, level), open, h, push);
         self.extrapolation.apply(push, None, &self.phi, open.map(|open| (open, SLIVER)), 2);
         self.flow.timings.stop(Stage::Advect, timer);
     }
@@ -354,7 +361,7 @@ impl<const D: usize> Liquid<D> {
         }
         let timer = self.flow.timings.start();
         let periodic = self.periodic();
-        let outside = -f64::from(self.surface_level());
+        let (outside, level) = (-f64::from(self.surface_level()), self.zero_pressure());
         let Self { flow, particles, scatter, phi, state, tension, density, middle, by_level_set, band, .. } = self;
         let h = flow.grid.spacing[0];
         if tension.is_none() {
@@ -374,10 +381,10 @@ impl<const D: usize> Liquid<D> {
             }
         };
         tension.find(self.surface_tension, (h, outside), phi, flow.solids(), count)?;
-        flow.set_liquid(FreeSurface { phi, state });
+        flow.set_liquid(FreeSurface { phi, level, state });
         let Flow { solver, obstacles, velocity, grid, substances, .. } = flow;
         let open = obstacles.as_ref().map(|o| o.solids.open());
-        tension.gradient((phi, open, h), density, middle, |rhs, p| {
+        tension.gradient((phi, level), (open, h), density, middle, |rhs, p| {
             solver.solve(rhs, p, tension::TOLERANCE);
         });
         let pull = tension.balance(grid, (phi, &substances[0].field), obstacles.as_ref().map(|o| &o.solids));
@@ -408,7 +415,8 @@ impl<const D: usize> Liquid<D> {
         }
         self.flow.walls_let_go = !full && self.by_level_set.is_none();
         self.wet_deep();
-        if let Some(solids) = self.flow.solids() {
+        // A level set goes on into solids by itself.
+        if let (Some(solids), None) = (self.flow.solids(), &self.by_level_set) {
             level_set::wet_solids(&mut self.phi, solids, h);
         }
         self.dry_drains(time);
@@ -535,10 +543,11 @@ impl<const D: usize> Liquid<D> {
                 false => beyond_due(density, here, around, numbers, |_| true, |_| true),
             }
         });
+        let level = self.zero_pressure();
         let Self { flow, density, phi, apart, .. } = self;
         flow.solve_in_liquid(density, ROUGHLY);
         let open = flow.obstacles.as_ref().map(|o| o.solids.open());
-        level_set::gradient(&flow.potential, phi, open, grid.spacing[0], apart);
+        level_set::gradient(&flow.potential, (phi, level), open, grid.spacing[0], apart);
         self.extrapolation.apply(apart, None, phi, open.map(|open| (open, SLIVER)), 2);
         self.flow.timings.stop(Stage::Follow, timer);
         Ok(())
@@ -546,7 +555,7 @@ impl<const D: usize> Liquid<D> {
 
     /// Makes the flow incompressible, and continues it beyond the surface.
     fn project(&mut self, cfl: f64) -> Projected {
-        let surface = FreeSurface { phi: &self.phi, state: &self.state };
+        let surface = FreeSurface { phi: &self.phi, level: self.zero_pressure(), state: &self.state };
         let done = self.flow.project_liquid(surface);
         let timer = self.flow.timings.start();
         let (layers, least) = (layers(cfl), if self.is_on_grid() { NARROW } else { SLIVER });
@@ -615,6 +624,7 @@ impl<const D: usize> Liquid<D> {
             self.last.iter_mut().zip(&self.flow.velocity).for_each(|(last, u)| last.copy_all(u));
         }
         self.flow.start()?;
+        self.weight = self.flow.acceleration;
         if self.is_on_grid() {
             self.flow.velocity.iter_mut().zip(&self.last).for_each(|(u, last)| u.copy_all(last));
             self.last.iter_mut().for_each(|last| last.fill(0.0));
@@ -652,11 +662,11 @@ impl<const D: usize> Model<D> for Liquid<D> {
         Liquid::step(self, dt)
     }
 
-    /// Liquid that is about to appear moves, too, and so do waves that surface tension makes.
+    /// Liquid that is about to appear moves, too, and so do waves that surface tension and gravity make.
     fn longest_step(&self, cfl: f64) -> f64 {
         let expected = self.zones.iter().map(|zone| zone.speed).fold(0.0, f64::max);
         let h = self.flow.grid.min_spacing();
-        let waves = tension::longest_step(self.surface_tension, h);
+        let waves = tension::longest_step(self.surface_tension, h).min(WAVE * (h / self.weight).sqrt());
         self.flow.longest_step(cfl).min(cfl * h / expected).min(waves)
     }
 
@@ -667,7 +677,11 @@ impl<const D: usize> Model<D> for Liquid<D> {
     }
 
     fn field(&self, name: &str, component: usize) -> Option<&Field<D>> {
-        if name == SURFACE { Some(&self.phi) } else { self.flow.field(name, component) }
+        match (name, &self.by_level_set) {
+            (SURFACE, Some(by)) => Some(by.set.phi()),
+            (SURFACE, None) => Some(&self.phi),
+            _ => self.flow.field(name, component),
+        }
     }
 
     fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {
@@ -694,6 +708,10 @@ impl<const D: usize> Model<D> for Liquid<D> {
         visitor.integer("lost_particles", &mut self.lost);
         visitor.integer("drained_particles", &mut self.drained);
         visitor.real("poured_until", &mut self.poured_until);
+        visitor.real("weight", &mut self.weight);
+        if !(0.0..f64::INFINITY).contains(&self.weight) {
+            visitor.refuse("its weight is no number that can be");
+        }
         if let Some(leaving) = self.flow.obstacles.as_mut().and_then(|o| o.solids.leaving.as_mut()) {
             crate::flow::show(visitor, "leaving_objects", leaving);
         }
