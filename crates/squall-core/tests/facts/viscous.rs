@@ -216,7 +216,8 @@ fn diffusion_that_evens_everything_out_at_once_is_accounted_for_around_solids() 
         sim.flow.set_obstacles(ball([0.45; 2], 0.24, 0.0), Boundary::CutCells).unwrap();
         sim.flow.substances[smoke].field.set_from(&grid, |p| f64::from(p[0] < 0.5 && p[1] < 0.5));
         sim.flow.substances[smoke].diffusion = 1e3;
-        for _ in 0..3 {
+        // An implicit step leaves `1 / (1 + k dt pi^2)`, a 330th, of the longest wave.
+        for uneven in [0.03, 1e-3, 1e-3] {
             let account = sim.step(1.0 / 30.0).unwrap().ledger.substances[smoke];
             // Some percent while cells that the ball cuts counted as whole: in an even field there is no room to put anything back.
             assert!(account.unexplained().abs() < 1e-5 * account.before, "{top:?}: {account:?}");
@@ -224,7 +225,7 @@ fn diffusion_that_evens_everything_out_at_once_is_accounted_for_around_solids() 
                 assert_eq!(account.sides, 0.0);
                 let there = || values(&sim.flow.substances[smoke].field).into_iter().filter(|v| *v > 0.0);
                 let (low, high) = (there().fold(f32::MAX, f32::min), there().fold(0.0, f32::max));
-                assert!(high - low < 1e-3 * high, "{low} to {high}");
+                assert!(high - low < uneven * high, "{low} to {high}");
             } else {
                 // The open side lets almost all of it out in a step: it is less than a diffusion length away.
                 assert!(account.after < 0.05 * account.before, "{account:?}");

@@ -2,8 +2,8 @@
 
 use super::{GRAVITY, mean, run, tank, weightless};
 use squall_core::force::Uniform;
-use squall_core::model::Liquid;
-use squall_core::model::liquid::Blob;
+use squall_core::model::liquid::{Blob, Tracking};
+use squall_core::model::{Liquid, Model};
 use squall_core::shape::{Cuboid, Sphere};
 use squall_core::solid::{Boundary, Obstacle};
 
@@ -43,6 +43,26 @@ fn water_stays_at_rest_at_any_height_and_however_gravity_is_tilted() {
         let most = unrest(pool, 1.0);
         println!("tilted by {tilt}, {height} high: {most}");
         assert!(most < 0.03, "tilted by {tilt}, {height} high: {most}");
+    }
+}
+
+#[test]
+fn water_at_rest_does_not_begin_to_ripple_however_long_its_steps_may_be() {
+    // Waves as short as cells were too fast for steps of 1/30 s, which nothing but speeds limited: 0.1 m/s after twenty seconds.
+    for tracking in [Tracking::Particles, Tracking::LevelSet] {
+        let mut pool = tank([64, 64], [1.0; 2]);
+        pool.track_by(tracking).unwrap();
+        pool.blobs.push(Blob::at(0.0, Box::new(Cuboid::between([-1.0; 2], [2.0, 0.413])), [0.0; 2]));
+        pool.start().unwrap();
+        let mut fastest = 0.0f64;
+        while pool.flow.time() < 12.0 {
+            let dt = Model::longest_step(&pool, 1.0).min(1.0 / 30.0);
+            let speed = pool.step(dt).unwrap().max_speed;
+            fastest = if pool.flow.time() > 6.0 { fastest.max(speed) } else { 0.0 };
+        }
+        println!("{tracking:?}: {fastest} m/s");
+        let most = if tracking == Tracking::LevelSet { 1e-4 } else { 0.03 };
+        assert!(fastest < most, "{tracking:?}: {fastest} m/s");
     }
 }
 

@@ -1,9 +1,13 @@
-//! Rigid motions of small drops, for the preconditioner.
+//! Rigid motions of drops.
 //!
 //! A drop that touches nothing moves and turns as a whole without stress, so the operator sees only its mass there, however thick it is. Coarser
 //! levels do not have these motions if the drop is smaller than their cells, and the smoother alone would take as many iterations as
 //! `nu dt / h^2` has powers of two. So they are solved for directly, drop by drop: `M + R (R^T A R)^-1 R^T`, where the columns of `R` are the motions and
 //! `R^T A R` is their matrix of masses. It is symmetric and positive as before.
+//!
+//! Stresses inside a drop of any size change neither its momentum nor its spin, but a solution that is right to a part in a thousand does: always in the same sense, so
+//! that a bar at a million m^2/s lost a tenth of its spin within a third of a turn, won it back, and burst. What has been found is cleared of rigid motions at the end
+//! ([`Drops::keep_momentum`]).
 
 use super::level::Operator;
 use crate::field::VectorField;
@@ -12,12 +16,12 @@ use crate::rows::Span;
 
 /// The largest drop, in cells along its longest side: larger ones are seen by coarser levels.
 const LONGEST: isize = 12;
-/// Below this `nu dt / h^2` the smoother alone is quick enough.
-const THIN: f64 = 10.0;
+/// Below this `nu dt / h^2` the smoother alone is quick enough, and what is found is right.
+const THIN: f64 = 1.0;
 /// Motions of a drop in 3D: three ways and three turns.
 const MOST: usize = 6;
 
-/// The small drops of a liquid.
+/// The drops of a liquid that touch nothing.
 #[derive(Default)]
 pub(super) struct Drops<const D: usize> {
     /// Where faces lie, of which component they are, and how far from the middle of their drop.
@@ -41,6 +45,8 @@ struct Face<const D: usize> {
 
 struct Drop {
     end: usize,
+    /// Whether coarser levels do not see it.
+    small: bool,
     inverse: [[f64; MOST]; MOST],
 }
 
@@ -84,7 +90,7 @@ fn root<const D: usize>(runs: &mut [Run<D>], mut run: usize) -> usize {
 }
 
 impl<const D: usize> Drops<D> {
-    /// Finds all small drops that touch nothing.
+    /// Finds all drops that touch nothing.
     pub fn find<T: Number>(&mut self, operator: &Operator<D, T>) {
         self.faces.clear();
         self.drops.clear();
@@ -149,7 +155,7 @@ impl<const D: usize> Drops<D> {
         self.order = order;
     }
 
-    /// Takes up a drop of some runs, if it is small and free.
+    /// Takes up a drop of some runs, if it is free.
     fn enter<T: Number>(&mut self, operator: &Operator<D, T>, of: &[(usize, usize)]) {
         let (layout, runs) = (&operator.layout, &self.runs);
         let cells = layout.cells().map(|n| n as isize);
@@ -161,9 +167,10 @@ impl<const D: usize> Drops<D> {
             }
         }
         // Beside a side something may hold it, or it goes on at the other end.
-        if (0..D).any(|a| high[a] - low[a] >= LONGEST || low[a] < 2 || high[a] + 2 >= cells[a]) {
+        if (0..D).any(|a| low[a] < 2 || high[a] + 2 >= cells[a]) {
             return;
         }
+        let small = (0..D).all(|a| high[a] - low[a] < LONGEST);
         let begin = self.faces.len();
         let (mut middle, mut masses) = ([0.0; D], 0.0);
         self.list.clear();
@@ -206,7 +213,7 @@ impl<const D: usize> Drops<D> {
             }
         }
         match inverse(matrix, n) {
-            Some(inverse) => self.drops.push(Drop { end: self.faces.len(), inverse }),
+            Some(inverse) => self.drops.push(Drop { end: self.faces.len(), small, inverse }),
             None => self.faces.truncate(begin),
         }
     }
@@ -218,6 +225,9 @@ impl<const D: usize> Drops<D> {
         for drop in &self.drops {
             let faces = &self.faces[begin..drop.end];
             begin = drop.end;
+            if !drop.small {
+                continue;
+            }
             let mut right = [0.0; MOST];
             for face in faces {
                 let m = motion(face.component, face.way.map(f64::from));
@@ -233,6 +243,30 @@ impl<const D: usize> Drops<D> {
             }
         }
         sum
+    }
+
+    /// Takes the rigid motion out of a change that stresses inside of drops make.
+    pub fn keep_momentum<T: Number>(&self, mass: &VectorField<D, T>, change: &mut VectorField<D, T>) {
+        let (mut begin, n) = (0, motions(D));
+        let data = change.each_mut().map(|change| change.data_mut());
+        for drop in &self.drops {
+            let faces = &self.faces[begin..drop.end];
+            begin = drop.end;
+            let mut gained = [0.0; MOST];
+            for face in faces {
+                let m = motion(face.component, face.way.map(f64::from));
+                let momentum =
+                    mass[face.component].data[face.place].to_f64() * data[face.component][face.place].to_f64();
+                (0..n).for_each(|i| gained[i] += m[i] * momentum);
+            }
+            let found: [f64; MOST] = std::array::from_fn(|i| (0..n).map(|j| drop.inverse[i][j] * gained[j]).sum());
+            for face in faces {
+                let m = motion(face.component, face.way.map(f64::from));
+                let value: f64 = (0..n).map(|i| m[i] * found[i]).sum();
+                let change = &mut data[face.component][face.place];
+                *change = T::of(change.to_f64() - value);
+            }
+        }
     }
 }
 

@@ -25,6 +25,8 @@
 //! | coarsest level | at most 64 cells, directly |
 //! | small drops | their rigid motions, which no coarser level has, directly (`drops.rs`) |
 //!
+//! In the end each drop that touches nothing gets back exactly the momentum and spin that it had.
+//!
 //! It ends when the error that is left, measured as energy `(r, M r)`, is a small part of the motion: the norm of the residual alone says
 //! nothing about rigid motions, for which `A` is a million times weaker than for others.
 
@@ -233,6 +235,7 @@ impl<const D: usize, T: Number> Stress<D, T> {
         };
         let mut report = pcg(&mut equation, change, work, 1e-7, MAX_ITERATIONS);
         let left = equation.last;
+        drops.keep_momentum(&levels[0].operator.mass, change);
         report.residual = if motion > 0.0 { (left / motion).sqrt() } else { 0.0 };
         report
     }
