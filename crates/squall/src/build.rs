@@ -233,7 +233,7 @@ fn frame_bytes(setup: &Setup) -> u64 {
         true if setup.picture.show == setup::Show::Water => 60,
         film => {
             if film || setup.texture.is_some() {
-                40
+                36
             } else {
                 22
             }
