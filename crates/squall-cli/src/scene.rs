@@ -25,7 +25,7 @@ pub struct SceneArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_count, help_heading = "Changes to the scene")]
     frames: Option<u64>,
     /// Finer or coarser cells in the same box: 0.5 halves the cells along each axis, for a quick look
-    #[arg(long, value_name = "FACTOR", value_parser = parse_scale, help_heading = "Changes to the scene")]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, value_parser = parse_scale, help_heading = "Changes to the scene")]
     scale: Option<f64>,
     /// Folder of the meshes that the scene names [default: the folder of the scene]
     #[arg(long, value_name = "DIR", help_heading = "Changes to the scene")]

@@ -93,8 +93,8 @@ pub enum CheckpointError {
 }
 
 impl CheckpointError {
-    /// Whether an older generation may still be good.
-    fn is_damage(&self) -> bool {
+    /// Whether the file itself is not good: an older generation may still be.
+    pub fn is_damage(&self) -> bool {
         match self {
             Self::NotACheckpoint { .. } | Self::Truncated { .. } | Self::Damaged { .. } => true,
             // Its bytes may be wrong, or it may be of another Squall: the one before may be of this.

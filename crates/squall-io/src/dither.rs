@@ -2,6 +2,7 @@
 //! not band; the pattern stands still from frame to frame.
 
 use crate::palette::Palette;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Bayer's 8 x 8 matrix: 0 to 63, each once.
@@ -18,15 +19,16 @@ const fn bayer(x: usize, y: usize) -> u8 {
 /// Maps pixels to a palette and remembers every colour it has seen.
 pub struct Mapper {
     palette: Palette,
-    // One slot per 24-bit colour: 0 or 2^24 + the mixture. Threads may fill a slot twice, with the same value.
-    seen: Vec<AtomicU32>,
+    // One slot per 24-bit colour: 0 or 2^24 + the mixture. Threads may fill a slot twice, with the same value. Movies have few
+    // colours: slots are made for 16 levels of each channel together, when the first of them is seen.
+    seen: Vec<OnceLock<Box<[AtomicU32]>>>,
     thresholds: [[u8; 8]; 8],
 }
 
 impl Mapper {
     pub fn new(palette: Palette) -> Self {
         let thresholds = std::array::from_fn(|y| std::array::from_fn(|x| 4 * bayer(x, y) + 2));
-        Self { palette, seen: (0..1 << 24).map(|_| AtomicU32::new(0)).collect(), thresholds }
+        Self { palette, seen: (0..1 << 12).map(|_| OnceLock::new()).collect(), thresholds }
     }
 
     pub fn palette(&self) -> &Palette {
@@ -40,7 +42,9 @@ impl Mapper {
     }
 
     fn index(&self, [r, g, b]: [u8; 3], x: usize, y: usize) -> u8 {
-        let slot = &self.seen[usize::from(r) << 16 | usize::from(g) << 8 | usize::from(b)];
+        let at = |by: fn(u8) -> u8| [r, g, b].into_iter().fold(0, |at, v| at << 4 | usize::from(by(v)));
+        let slots = self.seen[at(|v| v >> 4)].get_or_init(|| (0..1 << 12).map(|_| AtomicU32::new(0)).collect());
+        let slot = &slots[at(|v| v & 15)];
         let mut known = slot.load(Relaxed);
         if known == 0 {
             let (first, second, share) = self.palette.mixture([r, g, b]);

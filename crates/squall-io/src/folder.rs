@@ -2,7 +2,7 @@
 
 use crate::SceneHash;
 use crate::output::{IoError, sweep_temporaries, sync_files, sync_folder, write_whole};
-use crate::records::{Damage, RECORDS, Records};
+use crate::records::{Damage, RECORDS, Records, Stamp};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -209,6 +209,7 @@ impl OutputFolder {
         let old = own_frames(&folder, &manifest)?.into_iter().filter(|name| !kept.contains(name));
         old.chain(manifest.single.iter().filter(|name| !keep.contains(name)).cloned())
             .try_for_each(|name| remove(&folder, &name))?;
+        let tables: Vec<_> = keep.iter().map(|name| (name, records.table(name))).collect();
         records.keep(None, false)?;
         let mut manifest = Manifest {
             scene_hash: owner.hash.to_string(),
@@ -222,7 +223,11 @@ impl OutputFolder {
         let (replaced, begun_by, unsynced) = (true, None, Vec::new());
         let mut edited = Self { folder, manifest, records, replaced, begun_by, unsynced };
         for frame in frames {
-            edited.record_frame(frame, &files(frame))?;
+            let held = tables.iter().flat_map(|(name, held)| {
+                let held = held.iter().filter(|(known, _)| *known == frame);
+                held.map(|(_, stamp)| ((*name).clone(), *stamp))
+            });
+            edited.record_frame(frame, &files(frame), &held.collect::<Vec<_>>())?;
         }
         edited.write_manifest()?;
         Ok(edited.sync(keep)?)
@@ -274,9 +279,9 @@ impl OutputFolder {
         Ok(files.into_iter().filter(|(_, name)| of_kind(name)).map(|(frame, _)| frame).collect())
     }
 
-    /// Notes that `files` of a frame are written, and so are those of all frames before it.
-    pub fn record_frame(&mut self, frame: u64, files: &[String]) -> Result<(), IoError> {
-        self.records.add(Some(frame), files)?;
+    /// Notes that `files` of a frame are written, and so are those of all frames before it; and what tables hold by then.
+    pub fn record_frame(&mut self, frame: u64, files: &[String], tables: &[(String, Stamp)]) -> Result<(), IoError> {
+        self.records.add(Some(frame), files, tables)?;
         self.unsynced.extend(files.iter().map(|name| self.folder.join(name)));
         self.manifest.frames_done = frame + 1;
         self.write_manifest()
@@ -285,7 +290,7 @@ impl OutputFolder {
     /// Notes that a file of the whole run is written.
     pub fn record_end(&mut self, file: &str) -> Result<(), IoError> {
         self.unsynced.push(self.folder.join(file));
-        self.records.add(None, &[file.to_owned()])
+        self.records.add(None, &[file.to_owned()], &[])
     }
 
     /// Whether a file of the whole run is there as it was written.
@@ -300,6 +305,11 @@ impl OutputFolder {
         files: impl Fn(u64) -> Vec<String> + Sync,
     ) -> Option<Damage> {
         self.records.first_damage(frames, files)
+    }
+
+    /// The earliest frame up to `last` with which a table does not hold any more what it held.
+    pub fn table_damage(&self, name: &str, last: u64) -> Option<Damage> {
+        self.records.table_damage(name, last)
     }
 
     /// The frames up to `last` (`None`: none) are kept; later ones will be written again, and what is made of all frames as well, unless
@@ -432,7 +442,7 @@ mod tests {
         folder.keep_frames(None, false).unwrap();
         for frame in 0..count {
             write_whole(folder.frame_path("smoke", frame, "png"), b"picture").unwrap();
-            folder.record_frame(frame, &[format!("smoke_{frame:04}.png")]).unwrap();
+            folder.record_frame(frame, &[format!("smoke_{frame:04}.png")], &[]).unwrap();
         }
     }
 

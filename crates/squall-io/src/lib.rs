@@ -58,7 +58,7 @@ pub use outline::{OutlineStyle, write_outline_svg};
 pub use output::{
     IoError, OutputFile, open_file, read_file, read_text, sweep_temporaries, sync_files, sync_folder, write_whole,
 };
-pub use records::{Damage, Stamp};
+pub use records::{Damage, Stamp, Tally};
 pub use scene_hash::SceneHash;
 pub use vdb::{
     VdbClass, VdbCompression, VdbGrid, VdbOptions, VdbPoints, VdbPrecision, VdbValues, read_vdb, read_vdb_info,

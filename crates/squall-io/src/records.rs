@@ -1,5 +1,7 @@
 //! What files held when they were finished: `files.csv`, one row for each file, in the order of the frames.
 //!
+//! Of tables that grow by rows, each frame has a row as well: what they held up to then.
+//!
 //! Rows are only ever added, so that a frame costs the same however long the run is. A row that was cut off by a crash is not
 //! counted.
 
@@ -31,16 +33,34 @@ impl Stamp {
     pub fn of(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = path.as_ref();
         let mut file = open_file(path).map_err(IoError::file(path, "open"))?;
-        let mut hasher = crc32fast::Hasher::new();
-        let (mut buffer, mut bytes) = (vec![0; 1 << 16], 0);
+        let (mut buffer, mut tally) = (vec![0; 1 << 16], Tally::default());
         loop {
             let n = file.read(&mut buffer).map_err(IoError::file(path, "read"))?;
             if n == 0 {
-                return Ok(Self { bytes, crc32: hasher.finalize() });
+                return Ok(tally.stamp());
             }
-            hasher.update(&buffer[..n]);
-            bytes += n as u64;
+            tally.add(&buffer[..n]);
         }
+    }
+}
+
+/// The stamp of what is written bit by bit.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    bytes: u64,
+    hasher: crc32fast::Hasher,
+}
+
+impl Tally {
+    /// Goes on with more bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        self.hasher.update(bytes);
+    }
+
+    /// That of all bytes so far.
+    pub fn stamp(&self) -> Stamp {
+        Stamp { bytes: self.bytes, crc32: self.hasher.clone().finalize() }
     }
 }
 
@@ -88,15 +108,17 @@ impl Records {
         write_whole(self.folder.join(RECORDS), text.as_bytes())
     }
 
-    /// Adds finished files of a frame; `None`: of the whole run, in the place of what was told of them before.
-    pub fn add(&mut self, frame: Option<u64>, names: &[String]) -> Result<(), IoError> {
+    /// Adds finished files of a frame, and what tables held by then; without a frame: files of the whole run, in the place of what was told of them before.
+    pub fn add(&mut self, frame: Option<u64>, names: &[String], tables: &[(String, Stamp)]) -> Result<(), IoError> {
         if frame.is_none() && self.rows.iter().any(|(frame, name, _)| frame.is_none() && names.contains(name)) {
             self.rows.retain(|(frame, name, _)| frame.is_some() || !names.contains(name));
             self.rewrite()?;
         }
         let mut text = String::new();
-        for name in names {
-            let entry = (frame, name.clone(), Stamp::of(self.folder.join(name))?);
+        let files = names.iter().map(|name| Ok((name.clone(), Stamp::of(self.folder.join(name))?)));
+        for entry in files.chain(tables.iter().cloned().map(Ok)) {
+            let (name, stamp) = entry?;
+            let entry = (frame, name, stamp);
             text += &row(&entry);
             self.rows.push(entry);
         }
@@ -107,6 +129,32 @@ impl Records {
         }
         let wrote = self.file.as_mut().map_or(Ok(()), |file| file.write_all(text.as_bytes()));
         wrote.map_err(IoError::file(&path, "write"))
+    }
+
+    /// What a table held when each frame was finished, as far as that was told.
+    pub fn table(&self, name: &str) -> Vec<(u64, Stamp)> {
+        let rows = self.rows.iter().filter(|(_, n, _)| n == name);
+        rows.filter_map(|(frame, _, stamp)| Some(((*frame)?, *stamp))).collect()
+    }
+
+    /// The earliest frame up to `last` with which a table does not hold any more what it held.
+    pub fn table_damage(&self, name: &str, last: u64) -> Option<Damage> {
+        let path = self.folder.join(name);
+        let (mut buffer, mut tally) = (vec![0; 1 << 16], Tally::default());
+        let mut file = open_file(&path).ok();
+        let held = self.table(name).into_iter().take_while(|(frame, _)| *frame <= last);
+        for (frame, stamp) in held {
+            while tally.bytes < stamp.bytes {
+                let most = (stamp.bytes - tally.bytes).min(buffer.len() as u64) as usize;
+                let read = file.as_mut().and_then(|file| file.read(&mut buffer[..most]).ok());
+                let Some(n) = read.filter(|n| *n > 0) else { break };
+                tally.add(&buffer[..n]);
+            }
+            if tally.stamp() != stamp {
+                return Some(Damage { frame, path, what: if file.is_none() { "missing" } else { "damaged" } });
+            }
+        }
+        None
     }
 
     /// Whether a file of the whole run is there as it was finished.
@@ -174,7 +222,7 @@ mod tests {
             for name in names(frame) {
                 fs::write(folder.join(&name), name.repeat(7)).unwrap();
             }
-            records.add(Some(frame), &names(frame)).unwrap();
+            records.add(Some(frame), &names(frame), &[]).unwrap();
         }
         records
     }
@@ -209,9 +257,34 @@ mod tests {
             let mut records = Records::read(&folder);
             assert_eq!(records.first_damage(1..=4, names).map(|d| d.frame), Some(4), "{cut} bytes are missing");
             records.keep(Some(3), true).unwrap();
-            records.add(Some(4), &names(4)).unwrap();
+            records.add(Some(4), &names(4), &[]).unwrap();
             assert!(fs::read(&path).unwrap() == whole);
         }
+    }
+
+    #[test]
+    fn a_changed_byte_of_a_table_is_found_with_the_first_frame_after_it() {
+        let folder = TestFolder::new("records-tables");
+        let (path, mut text, mut tally) = (folder.join("steps.csv"), String::new(), Tally::default());
+        let mut records = Records::read(&folder);
+        records.keep(None, false).unwrap();
+        for frame in 1..=9 {
+            let row = format!("{frame},0.5\n");
+            tally.add(row.as_bytes());
+            text += &row;
+            records.add(Some(frame), &[], &[("steps.csv".to_owned(), tally.stamp())]).unwrap();
+        }
+        // Steps towards a frame that is not finished.
+        fs::write(&path, text.clone() + "10,0.5\n").unwrap();
+        let look = |last| Records::read(&folder).table_damage("steps.csv", last).map(|d| (d.frame, d.what));
+        assert_eq!(look(9), None);
+        fs::write(&path, text.replace("6,0.5", "6,0.6")).unwrap();
+        assert_eq!((look(9), look(5)), (Some((6, "damaged")), None));
+        fs::write(&path, &text[..10]).unwrap();
+        assert_eq!(look(9), Some((2, "damaged")));
+        fs::remove_file(&path).unwrap();
+        assert_eq!(look(9), Some((1, "missing")));
+        assert_eq!(Records::read(&folder).table_damage("targets.csv", 9), None, "nothing was told of it");
     }
 
     #[test]
@@ -222,7 +295,7 @@ mod tests {
         for content in ["one", "other"] {
             fs::write(folder.join(&movie), content).unwrap();
             assert!(!records.is_whole(&movie));
-            records.add(None, std::slice::from_ref(&movie)).unwrap();
+            records.add(None, std::slice::from_ref(&movie), &[]).unwrap();
             assert!(Records::read(&folder).is_whole(&movie));
         }
         records.keep(Some(2), true).unwrap();

@@ -173,7 +173,7 @@ fn estimate_once(setup: &Setup) -> Estimate {
 }
 
 /// The program itself, its threads and its tables.
-const BASE_BYTES: u64 = 23 << 20;
+const BASE_BYTES: u64 = 26 << 20;
 
 fn estimate_for<const D: usize>(setup: &Setup) -> Estimate {
     let grid = grid::<D>(&setup.grid);
@@ -233,7 +233,7 @@ fn frame_bytes(setup: &Setup) -> u64 {
         true if setup.picture.show == setup::Show::Water => 60,
         film => {
             if film || setup.texture.is_some() {
-                40
+                36
             } else {
                 22
             }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::setup::Thing;
+
 /// A stretch of text in one of the [`Sources`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
@@ -152,6 +154,11 @@ impl Problem {
     /// How to put it right, where that is known.
     pub fn advice(&self) -> Option<&str> {
         self.help.as_deref()
+    }
+
+    /// Where the culprit stands in the texts that the scene was read from.
+    pub(crate) fn span(&self) -> Option<Span> {
+        self.place.as_ref().map(|(_, span)| *span)
     }
 
     /// Whether it is a mistake or a warning.
@@ -307,6 +314,12 @@ impl<'a> Problems<'a> {
         let problem = Problem::new(self.sources, span.into(), Severity::Warning, message.into(), label.into());
         self.warnings.push(problem);
         Fix(self.warnings.last_mut())
+    }
+
+    /// Reports a thing to be moved that the scene does not have; of its kind there are `count`.
+    pub fn no_such_thing(&mut self, span: Option<Span>, thing: Thing, count: usize) {
+        self.error(span, format!("there is no `{thing}` in the scene"), "not there")
+            .help(format!("entries are numbered from 0; there are {count}"));
     }
 
     /// The errors as one, if there are any.

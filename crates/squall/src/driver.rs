@@ -616,7 +616,11 @@ impl Driver {
 
     /// Builds another simulation and gives it the state of this one.
     fn carry_over(&mut self, built: usize) -> Result<(), String> {
-        let (mut film, setup) = self.build(built).map_err(|e| e.to_string())?;
+        let (film, setup) = self.build(built).map_err(|e| e.to_string())?;
+        self.hand_over(film, &setup, built)
+    }
+
+    fn hand_over(&mut self, mut film: Film, setup: &Setup, built: usize) -> Result<(), String> {
         let mut state = Carried::default();
         self.film.visit_state(&mut state);
         state.restore();
@@ -624,17 +628,32 @@ impl Driver {
         if !state.fits() {
             return Err("its state is of another kind".to_owned());
         }
-        self.take(film, &setup, built);
+        self.take(film, setup, built);
         Ok(())
+    }
+
+    /// Whether a parameter may have a value; why not.
+    pub(crate) fn check_parameter(&mut self, name: &str, value: &Value) -> Result<(), ParameterError> {
+        match self.parameters().iter().find(|known| known.name == *name) {
+            Some(known) => known.check(value),
+            // Says why not, and changes nothing.
+            None => self.film.set_parameter(name, value.clone()),
+        }
+    }
+
+    /// Goes through all edits that need another simulation, as if no time passed between them: the frame of the first after which that cannot take over the
+    /// state, and why. One that cannot be built is left out.
+    pub(crate) fn try_edits(&mut self) -> Option<(u64, String)> {
+        let all = rebuilds(&self.edits);
+        (1..=all.len()).find_map(|count| {
+            let (film, setup) = self.build(count).ok()?;
+            Some((all[count - 1].0, self.hand_over(film, &setup, count).err()?))
+        })
     }
 
     fn add(&mut self, edit: Edit) -> Result<(), ParameterError> {
         if let Change::Parameter { name, value } = &edit.change {
-            match self.parameters().iter().find(|known| known.name == *name) {
-                Some(known) => known.check(value)?,
-                // Says why not, and changes nothing.
-                None => self.film.set_parameter(name, value.clone())?,
-            }
+            self.check_parameter(name, value)?;
         }
         self.edits.push(edit);
         self.edited = None;

@@ -24,6 +24,7 @@ use crate::setup::{self, Movie, Setup};
 pub use budget::{available_memory, disk_needed, memory_needed, memory_needed_at, peak_memory, usable_memory};
 pub use render::{mesh, render};
 pub use report::{Event, Mass, Observer, Outcome, RunError, Summary};
+use resume::Beginning;
 use reuse::Reuse;
 use simulate::Simulator;
 pub use squall_core::CancelToken;
@@ -91,8 +92,14 @@ pub fn run(
     }
     let mut folder = open_folder(setup, options, &outputs)?;
     tell_of_replacing(&folder, reused, observer);
-    let checkpoint = resume::newest_state(&mut folder, setup, options, &outputs, observer)?;
-    let resumed_from = checkpoint.as_ref().map(|c| c.position.frame);
+    let (checkpoint, resumed_from) = match resume::newest_state(&mut folder, setup, options, &outputs, observer)? {
+        Beginning::Start => (None, None),
+        Beginning::Checkpoint(checkpoint) => {
+            let frame = checkpoint.position.frame;
+            (Some(*checkpoint), Some(frame))
+        }
+        Beginning::Done(last) => (None, Some(last)),
+    };
 
     let mut summary = Summary::new(setup, folder.path(), resumed_from);
     if resumed_from.is_some_and(|frame| frame >= last) {

@@ -33,31 +33,31 @@ pub struct Args {
     #[arg(long, help_heading = "Output", conflicts_with = "no_preview")]
     preview: bool,
     /// How many frames [default: what columns and rows hold, else at most 64]
-    #[arg(long, value_name = "N", help_heading = "Frames")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Frames")]
     count: Option<u32>,
     /// The first frame
-    #[arg(long, value_name = "FRAME", help_heading = "Frames")]
+    #[arg(long, value_name = "FRAME", allow_negative_numbers = true, help_heading = "Frames")]
     from: Option<u32>,
     /// Take every Nth frame of the scene [default: so that the whole scene is shown]
-    #[arg(long, value_name = "N", help_heading = "Frames")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Frames")]
     every: Option<u32>,
     /// The last frame is followed by the first
     #[arg(long = "loop", help_heading = "Frames")]
     looped: bool,
     /// Columns of frames [default: nearly square]
-    #[arg(long, value_name = "N", help_heading = "Texture")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Texture")]
     columns: Option<u32>,
     /// Rows of frames [default: as many as it takes]
-    #[arg(long, value_name = "N", help_heading = "Texture")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Texture")]
     rows: Option<u32>,
     /// Pixels of a frame: 128 or 128x192 [default: 128, and the height as the pictures]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Texture")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size, help_heading = "Texture")]
     size: Option<String>,
     /// Pixels around each frame that repeat its edge [default: as --mips needs]
-    #[arg(long, value_name = "N", help_heading = "Texture")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Texture")]
     padding: Option<u32>,
     /// How many times the texture may be halved before frames run into each other [default: 2]
-    #[arg(long, value_name = "N", help_heading = "Texture")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Texture")]
     mips: Option<u32>,
     /// Make both sides of the textures powers of two
     #[arg(long, help_heading = "Texture")]
@@ -87,7 +87,7 @@ pub struct Args {
     #[arg(long, help_heading = "Earlier output")]
     overwrite: bool,
     /// Threads to compute with [default: all cores]. The result does not depend on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Limits")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Limits")]
     threads: Option<u16>,
 }
 

@@ -28,19 +28,19 @@ pub struct Args {
     #[arg(long, value_name = "FORMATS", value_delimiter = ',', help_heading = "Output")]
     format: Vec<String>,
     /// Cells of the surface along each cell of the grid, 1 to 4 [default: surface.refine]
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Output")]
     refine: Option<u32>,
     /// How often the surface is smoothed [default: surface.smoothing]
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Output")]
     smoothing: Option<u32>,
     /// Only these frames, for example 10-20 or 15
-    #[arg(long = "only", value_name = "FRAMES", value_parser = parse_frames, help_heading = "Output")]
+    #[arg(long = "only", value_name = "FRAMES", allow_negative_numbers = true, value_parser = parse_frames, help_heading = "Output")]
     only: Option<std::ops::RangeInclusive<u64>>,
     /// Replace meshes that were made with other options
     #[arg(long, help_heading = "Output")]
     overwrite: bool,
     /// Threads to work with [default: all cores]. The result does not depend on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 

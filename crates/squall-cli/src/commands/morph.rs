@@ -37,32 +37,32 @@ pub struct Args {
     #[arg(value_name = "TO", required = true)]
     to: Vec<String>,
     /// Seconds that each shape takes to form
-    #[arg(long, value_name = "SECONDS", default_value = "4", value_parser = seconds_above_zero, help_heading = "Motion")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value = "4", value_parser = seconds_above_zero, help_heading = "Motion")]
     duration: f64,
     /// Seconds that each shape is held
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds, help_heading = "Motion")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, default_value = "1", value_parser = seconds, help_heading = "Motion")]
     hold: f64,
     /// Let the smoke drift away at the end, for 3 seconds or as many as given: --release=5
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "3",
           value_parser = seconds_above_zero, help_heading = "Motion")]
     release: Option<f64>,
     /// Strength of the driving force: 2 is stronger, 0.5 weaker
-    #[arg(long, value_name = "FACTOR", value_parser = factor, help_heading = "Motion")]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, value_parser = factor, help_heading = "Motion")]
     strength: Option<f64>,
     /// Drive at full strength from the start, as with a cloud: for shapes that lie far apart
     #[arg(long, help_heading = "Motion")]
     eager: bool,
     /// Smoothing of the targets: 2 is softer and reaches further, 0.5 is finer
-    #[arg(long, value_name = "FACTOR", value_parser = factor, help_heading = "Motion")]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, value_parser = factor, help_heading = "Motion")]
     softness: Option<f64>,
     /// Sharpen shapes by moving smoke apart from the flow: 2 is more, 0.5 less, 0 none
-    #[arg(long, value_name = "FACTOR", value_parser = factor_or_zero, help_heading = "Motion")]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, value_parser = factor_or_zero, help_heading = "Motion")]
     gathering: Option<f64>,
     /// Search for strength, damping and gathering until shapes are matched to this error (0: exactly, 2: nothing in common)
-    #[arg(long, value_name = "ERROR", value_parser = match_error, conflicts_with_all = ["strength", "gathering"], help_heading = "Motion")]
+    #[arg(long, value_name = "ERROR", allow_negative_numbers = true, value_parser = match_error, conflicts_with_all = ["strength", "gathering"], help_heading = "Motion")]
     tune: Option<f64>,
     /// Cells along the longer side [default: 256; 96 in 3D]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(16..=4096), help_heading = "Looks")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(16..=4096), help_heading = "Looks")]
     resolution: Option<u16>,
     /// Simulate in 3D even if all shapes are flat
     #[arg(long = "3d", help_heading = "Looks")]
@@ -77,10 +77,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Looks")]
     font: Option<PathBuf>,
     /// Frames per second
-    #[arg(long, value_name = "FPS", default_value = "30", value_parser = clap::value_parser!(u16).range(1..=240), help_heading = "Looks")]
+    #[arg(long, value_name = "FPS", allow_negative_numbers = true, default_value = "30", value_parser = clap::value_parser!(u16).range(1..=240), help_heading = "Looks")]
     fps: u16,
     /// Width of the pictures in pixels
-    #[arg(long, value_name = "PIXELS", default_value = "640", value_parser = clap::value_parser!(u32).range(16..=8192), help_heading = "Looks")]
+    #[arg(long, value_name = "PIXELS", allow_negative_numbers = true, default_value = "640", value_parser = clap::value_parser!(u32).range(16..=8192), help_heading = "Looks")]
     width: u32,
     /// Print the scene instead of running it
     #[arg(long, help_heading = "Scene")]
@@ -281,6 +281,10 @@ mod tests {
             let words = ["morph", "text:A", "text:B", &format!("{option}={value}")];
             let Err(told) = Cli::try_parse_from(words) else { panic!("{option}={value} is taken") };
             assert!(told.to_string().contains(option), "{told}");
+            let Err(apart) = Cli::try_parse_from(["morph", "text:A", "text:B", option, value]) else {
+                panic!("{option}")
+            };
+            assert_eq!(apart.to_string(), told.to_string());
         }
         assert!(Cli::try_parse_from(["morph", "text:A"]).is_err(), "one shape is no morph");
         assert!(Cli::try_parse_from(["morph", "text:A", "text:B", "--tune=0.1", "--strength=2"]).is_err());

@@ -31,13 +31,13 @@ pub struct Args {
     #[arg(long, help_heading = "Output")]
     no_movie: bool,
     /// Only these frames, for example 10-20 or 15: for render farms, each machine with its own --out
-    #[arg(long = "only", value_name = "FRAMES", value_parser = parse_frames, help_heading = "Output")]
+    #[arg(long = "only", value_name = "FRAMES", allow_negative_numbers = true, value_parser = parse_frames, help_heading = "Output")]
     only: Option<std::ops::RangeInclusive<u64>>,
     /// Replace pictures of another scene
     #[arg(long, help_heading = "Output")]
     overwrite: bool,
     /// Threads to draw with [default: all cores]. The result does not depend on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 

@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, help_heading = "Changes to the scene")]
     preview: bool,
     /// A still: compute up to this frame and write no other; in out/NAME_still
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Output")]
     frame: Option<u64>,
     #[command(flatten)]
     how: HowArgs,
@@ -56,10 +56,10 @@ pub struct HowArgs {
     #[arg(long, help_heading = "Earlier output")]
     pub overwrite: bool,
     /// Threads to compute with [default: all cores]. The result does not depend on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Limits")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Limits")]
     pub threads: Option<u16>,
     /// Refuse to run if more memory is needed, for example 8GB [default: nine tenths of what is free]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Limits")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_bytes, help_heading = "Limits")]
     pub memory_limit: Option<u64>,
     /// Stop with an error if the pressure solve does not converge, or a substance is not accounted for
     #[arg(long, help_heading = "Limits")]

@@ -10,7 +10,8 @@ use squall_core::model::liquid::{
 use squall_core::particles::{Blend, Particle};
 use squall_core::poisson::{Problem, plan};
 use squall_core::shape::Motion;
-use squall_core::{At, Field, Grid, Layout, Shape};
+use squall_core::solid::Solids;
+use squall_core::{At, Axis, Field, Grid, Layout, Shape, Side};
 use std::sync::Arc;
 
 use super::effects::{Noises, Shared, Thickness, fill};
@@ -322,22 +323,202 @@ fn caustic_bytes<const D: usize>(setup: &Setup, grid: &Grid<D>) -> u64 {
     squall_render::film::light_map_bytes(low, high, ground, has_objects, &suns, fine * setup.grid.spacing()[0])
 }
 
-/// Whether a blob has an inside at all: looks at points of a lattice where it is.
-pub fn has_inside<const D: usize>(setup: &Setup, blob: &setup::Blob) -> Result<bool, BuildError> {
-    const POINTS: usize = 40;
+/// What becomes of a blob in the box.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fate {
+    /// Liquid.
+    Liquid,
+    /// Nothing: all of it lies in these objects.
+    Covered(Vec<String>),
+    /// Nothing or hardly anything: it has an inside, but particles are further apart.
+    TooSmall,
+    /// Nothing: it has no inside.
+    Empty,
+}
+
+/// Looks what becomes of a blob: at points of a lattice, not finer than that of the particles.
+pub fn fate<const D: usize>(setup: &Setup, blob: &setup::Blob) -> Result<Fate, BuildError> {
+    let most = if D == 2 { 200 } else { 40 };
     let grid = grid::<D>(&setup.grid);
     let shape = blob_shape::<D>(setup, &grid, blob)?;
-    let size = grid.size();
-    let (low, high) =
-        shape.bounds(blob.time).unwrap_or((grid.origin, std::array::from_fn(|a| grid.origin[a] + size[a])));
-    let point = |mut i: usize| {
+    let (size, apart) = (grid.size(), grid.min_spacing() / PER_AXIS as f64);
+    let (low, high) = part_in_box(&grid, shape.bounds(blob.time));
+    let solids = solids_around::<D>(setup, &low, &high, blob.time)?;
+    let is_inside = |x: [f64; D]| shape.distance(x, blob.time) < 0.0;
+    // Those particles that may be in it.
+    let first: [f64; D] = std::array::from_fn(|a| ((low[a] - grid.origin[a]) / apart).floor());
+    let count: [usize; D] =
+        std::array::from_fn(|a| (((high[a] - grid.origin[a]) / apart).ceil() - first[a]).clamp(1.0, 1e9) as usize);
+    let place = |k: [usize; D]| -> [f64; D] {
         std::array::from_fn(|a| {
-            let k = i % POINTS;
-            i /= POINTS;
-            low[a] + (k as f64 + 0.5) / POINTS as f64 * (high[a] - low[a])
+            let k = if count[a] <= most { k[a] as f64 } else { (k[a] * (count[a] - 1) / (most - 1)) as f64 };
+            grid.origin[a] + (first[a] + k + 0.5) * apart
         })
     };
-    Ok((0..POINTS.pow(D as u32)).any(|i| shape.distance(point(i), blob.time) < 0.0))
+    let in_box =
+        |x: [f64; D]| grid.is_unbounded() || (0..D).all(|a| (0.0..=size[a]).contains(&(x[a] - grid.origin[a])));
+    let mut covering: Vec<String> = Vec::new();
+    for x in lattice(count.map(|n| n.min(most))).map(place).filter(|&x| in_box(x) && is_inside(x)) {
+        match solids.iter().find(|(_, solid)| solid.distance(x, blob.time) <= 0.0) {
+            None => return Ok(Fate::Liquid),
+            Some((name, _)) if !covering.contains(name) => covering.push(name.clone()),
+            Some(_) => {}
+        }
+    }
+    if !covering.is_empty() {
+        return Ok(Fate::Covered(covering));
+    }
+    let between =
+        |k: [usize; D]| std::array::from_fn(|a| low[a] + (k[a] as f64 + 0.5) / most as f64 * (high[a] - low[a]));
+    Ok(if lattice([most; D]).map(between).any(is_inside) { Fate::TooSmall } else { Fate::Empty })
+}
+
+/// Whether the body of a spout is too thin for the grid, which makes it thicker and closes it: then the least width of an opening that lets liquid out there.
+pub fn least_opening<const D: usize>(setup: &Setup, s: &setup::Spout) -> Result<Option<f64>, BuildError> {
+    let h = setup.grid.spacing()[0];
+    let narrowest = s.opening.narrowest(D);
+    // Plates as thick as the diagonal of a cell are seen anywhere.
+    if narrowest > 1.8 * h || !is_too_thin::<D>(setup, s)? {
+        return Ok(None);
+    }
+    for twentieths in 1..=40 {
+        let width = f64::from(twentieths) / 20.0 * h;
+        let wider = setup::Spout { opening: s.opening.at_least(width), ..s.clone() };
+        if width > narrowest && !is_too_thin::<D>(setup, &wider)? {
+            return Ok(Some(width));
+        }
+    }
+    Ok(Some(2.0 * h))
+}
+
+/// Whether the cells around the body of a spout do not see how thick it is.
+fn is_too_thin<const D: usize>(setup: &Setup, s: &setup::Spout) -> Result<bool, BuildError> {
+    let whole = grid::<D>(&setup.grid);
+    let h = whole.min_spacing();
+    let nozzle = || Arc::new(spout::<D>(setup, s)).nozzle(2.0 * h);
+    let Some((low, high)) = nozzle().shape.bounds(0.0) else { return Ok(false) };
+    let size = whole.size();
+    let is_inside = (0..D).all(|a| whole.origin[a] <= low[a] && high[a] <= whole.origin[a] + size[a]);
+    let walls = [Axis::Bounded { lo: Side::Slip, hi: Side::Slip }; D];
+    // The thin parts of a long slit are as thin elsewhere.
+    let cells: [usize; D] = std::array::from_fn(|a| ((high[a] - low[a]) / h).clamp(0.0, 60.0).ceil() as usize + 4);
+    let begins = |origin: [f64; D]| Grid { origin, ..Grid::new(cells, cells.map(|n| n as f64 * h), walls) };
+    // Cells of the scene; and as it does, those that begin beside what leaves the box.
+    let own = std::array::from_fn(|a| whole.origin[a] + (((low[a] - whole.origin[a]) / h).floor() - 1.0) * h);
+    let beside = (!is_inside).then(|| low.map(|x| x - h));
+    for grid in std::iter::once(own).chain(beside).map(begins) {
+        let mut solids = Solids::new(&grid, vec![nozzle()], boundary(setup))?;
+        if !solids.thicken(&grid, 0.0).is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The numbers of the points of a lattice.
+fn lattice<const D: usize>(count: [usize; D]) -> impl Iterator<Item = [usize; D]> {
+    (0..count.iter().product()).map(move |mut i: usize| {
+        count.map(|n| {
+            let k = i % n;
+            i /= n;
+            k
+        })
+    })
+}
+
+/// The part of a box that lies in that of the scene; all of it, where the grid follows the liquid.
+fn part_in_box<const D: usize>(grid: &Grid<D>, bounds: Option<([f64; D], [f64; D])>) -> ([f64; D], [f64; D]) {
+    let (from, size) = (grid.origin, grid.size());
+    let to: [f64; D] = std::array::from_fn(|a| from[a] + size[a]);
+    let Some((low, high)) = bounds else { return (from, to) };
+    let held = |x: [f64; D]| -> [f64; D] {
+        std::array::from_fn(|a| if grid.is_unbounded() && x[a].is_finite() { x[a] } else { x[a].clamp(from[a], to[a]) })
+    };
+    (held(low), held(high))
+}
+
+/// A solid and its name.
+type Named<const D: usize> = (String, Box<dyn Shape<D>>);
+
+/// The solids that may hide all of a box, as they are at a time, and their names. Meshes take long to build: only those at rest around the box are looked at.
+fn solids_around<const D: usize>(
+    setup: &Setup,
+    low: &[f64; D],
+    high: &[f64; D],
+    time: f64,
+) -> Result<Vec<Named<D>>, BuildError> {
+    let h = setup.grid.spacing()[0];
+    let around = |o: &setup::Object| {
+        let (from, to) = o.shape.extent();
+        o.motion.is_rest() && (0..D).all(|a| from[a] <= low[a] && high[a] <= to[a])
+    };
+    let solids = setup.objects.iter().filter(|o| o.solid && (!o.shape.has_mesh() || around(o)));
+    let built = solids.map(|o| {
+        let mut shape = shape::moving::<D>(&o.shape, &o.motion, h)?;
+        shape.prepare(time);
+        Ok((o.name.clone(), shape))
+    });
+    built.collect()
+}
+
+/// Whether solids fill the whole box at the start: no centre of a cell is free, as far as some of them show.
+pub fn is_full_of_objects<const D: usize>(setup: &Setup) -> Result<bool, BuildError> {
+    const MOST: usize = 48;
+    // What moves may make room.
+    if setup.objects.iter().all(|o| !o.solid) || setup.objects.iter().any(|o| o.motion.moves()) {
+        return Ok(false);
+    }
+    let grid = grid::<D>(&setup.grid);
+    let (low, high) = part_in_box(&grid, None);
+    let solids = solids_around::<D>(setup, &low, &high, 0.0)?;
+    let count = grid.cells.map(|n| n.min(MOST));
+    let is_free = |k: [usize; D]| {
+        let x = std::array::from_fn(|a| {
+            let cell = if count[a] > 1 { k[a] * (grid.cells[a] - 1) / (count[a] - 1) } else { 0 };
+            grid.origin[a] + (cell as f64 + 0.5) * grid.spacing[a]
+        });
+        solids.iter().all(|(_, solid)| solid.distance(x, 0.0) > 0.0)
+    };
+    Ok(!lattice(count).any(is_free))
+}
+
+/// The part of the box that is free of solids, and the parts that blobs and spouts pour into it, each with its time. Blobs of the start are counted
+/// together, and meshes in the way not at all.
+pub fn poured<const D: usize>(setup: &Setup) -> Result<(f64, Vec<(f64, f64)>), BuildError> {
+    const POINTS: usize = 48;
+    let grid = grid::<D>(&setup.grid);
+    let size = grid.size();
+    let volume = size.iter().product::<f64>();
+    let build = |o: &setup::Object| shape::moving::<D>(&o.shape, &o.motion, grid.min_spacing());
+    let solids =
+        setup.objects.iter().filter(|o| o.solid && !o.shape.has_mesh()).map(build).collect::<Result<Vec<_>, _>>()?;
+    let first = setup.blobs.iter().filter(|blob| blob.time <= 0.0);
+    let first = first.map(|blob| blob_shape::<D>(setup, &grid, blob)).collect::<Result<Vec<_>, _>>()?;
+    let (mut free, mut filled) = (0usize, 0usize);
+    for k in lattice([POINTS; D]) {
+        let x = std::array::from_fn(|a| grid.origin[a] + (k[a] as f64 + 0.5) / POINTS as f64 * size[a]);
+        if solids.iter().all(|solid| solid.distance(x, 0.0) > 0.0) {
+            free += 1;
+            filled += usize::from(first.iter().any(|blob| blob.distance(x, 0.0) < 0.0));
+        }
+    }
+    let part = |count: usize| count as f64 / POINTS.pow(D as u32) as f64;
+    let mut all = vec![(0.0, part(filled))];
+    let duration = setup.time.duration();
+    for blob in setup.blobs.iter().filter(|blob| blob.every.is_finite() || blob.time > 0.0) {
+        let part = part_inside::<D>(setup, &grid, blob);
+        let times = (0..).map(|k| blob.time + if k == 0 { 0.0 } else { f64::from(k) * blob.every });
+        let times = times.take_while(|t| *t <= blob.to.min(duration)).filter(|t| *t > 0.0);
+        all.extend(times.map(|t| (t, part)));
+    }
+    for s in &setup.spouts {
+        const STEPS: i32 = 1000;
+        let (area, dt) = (spout::<D>(setup, s).area(), duration / f64::from(STEPS));
+        let pours = (0..STEPS).map(|k| (f64::from(k) + 0.5) * dt).filter(|&t| setup::is_on(s.active, s.every, t));
+        all.extend(pours.map(|t| (t, area * s.speed.at(t).max(0.0) * dt / volume)));
+    }
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok((part(free), all))
 }
 
 /// About how much of the box a blob fills: by points of a lattice. Where there is no box, of all that it fills.

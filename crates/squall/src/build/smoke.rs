@@ -211,7 +211,14 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let around_solids = if solids { 2 * D + 3 + links } else { 0 };
     // What is known of the outside of tiles, and the trees of its sums.
     let outside = if setup.grid.is_unbounded() { D + 12 } else { 0 };
+    // The vorticity and its magnitude.
+    let confinement = match smoke.confinement.is(0.0) {
+        true => 0,
+        false if D == 3 => 4,
+        false => 2,
+    };
     let fields = Flow::<D>::fields_needed(&options(setup, smoke), setup.substances.len())
+        + confinement
         + around_solids
         + outside
         + texture_fields::<D>(setup);

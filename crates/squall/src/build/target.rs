@@ -107,6 +107,35 @@ pub fn start<const D: usize>(setup: &Setup, grid: &Grid<D>, substance: usize) ->
     Ok(field)
 }
 
+/// The objects that hide all of a figure at the start, where the run looks for them; `None`: some of it is free.
+pub fn covered<const D: usize>(
+    setup: &Setup,
+    grid: &Grid<D>,
+    density: &Field<D>,
+) -> Result<Option<Vec<String>>, BuildError> {
+    let solids = obstacles(setup, grid)?;
+    if solids.is_empty() {
+        return Ok(None);
+    }
+    // A cell whose centre is so deep has no free corner.
+    let deep = -0.5 * (D as f64).sqrt() * grid.min_spacing();
+    let mut covering: Vec<String> = Vec::new();
+    for r in 0..density.layout().rows() {
+        let row = density.layout().row(r);
+        for (x, _) in density.row(row).iter().enumerate().filter(|(_, value)| **value > 0.0) {
+            let mut cell = row.index;
+            cell[0] += x as isize;
+            let center = grid.position(At::Center, cell);
+            match solids.iter().find(|solid| solid.shape.distance(center, 0.0) < deep) {
+                None => return Ok(None),
+                Some(solid) if !covering.contains(&solid.name) => covering.push(solid.name.clone()),
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(Some(covering))
+}
+
 /// What smoke with targets will take.
 pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     let Some(guide) = &setup.guide else { unreachable!("a setup of the model target_smoke") };
@@ -139,12 +168,26 @@ fn drawing_bytes(setup: &Setup, guide: &Guide) -> [u64; 2] {
     pixels.sort_unstable();
     let canvas = pixels.iter().rev().take(2).product::<u64>();
     let bytes = figures(setup, guide).map(|figure| match &figure.kind {
-        FigureKind::Text { .. } => [8 * canvas, 0],
+        FigureKind::Text { text, .. } => {
+            // How much of each pixel is covered, and a copy.
+            [(8.0 * canvas as f64 * part_of_square(text)) as u64; 2]
+        }
         // Its colours, what of them is drawn, and how much of each cell that covers. What stays is measured.
-        FigureKind::Image { .. } => [32 * canvas, 12 * canvas],
+        FigureKind::Image { .. } => [24 * canvas, 12 * canvas],
         _ => [0; 2],
     });
-    bytes.max().unwrap_or_default()
+    let largest = bytes.fold([0; 2], |most: [u64; 2], figure| [0, 1].map(|k| most[k].max(figure[k])));
+    // What stays of one picture is there while the next one is drawn.
+    let is_image = |figure: &&setup::Figure| matches!(figure.kind, FigureKind::Image { .. });
+    let before = if figures(setup, guide).filter(is_image).count() > 1 { 12 * canvas } else { 0 };
+    [largest[0] + before, largest[1]]
+}
+
+/// About how much of a square a text fills that is as large as fits: letters are about 0.6 times as wide as a line is high.
+fn part_of_square(text: &str) -> f64 {
+    let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(1).max(1);
+    let (width, height) = (0.6 * longest as f64, 0.75 + 1.2 * (text.lines().count().max(1) - 1) as f64);
+    (width / height).min(height / width)
 }
 
 fn figures<'a>(setup: &'a Setup, guide: &'a Guide) -> impl Iterator<Item = &'a setup::Figure> {

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use squall_core::Volume;
 use squall_core::layout::tile_width;
+use squall_core::shape::Cuboid;
 use squall_core::volume::{BLOCK, BLOCK_CELLS};
+use squall_core::{Shape, Volume};
 
-use super::smoke::STEP;
+use super::{shape, smoke::STEP};
 use crate::driver::Driver;
 use crate::setup::{self, Setup};
 
@@ -60,20 +61,34 @@ pub fn spread(setup: &Setup) -> Option<Spread> {
         // Smoke that parts takes as much room as smoke that rises, and is found ten times as fast.
         coarse.objects.iter_mut().for_each(|object| object.solid = false);
     }
+    let solids = setup.smoke.as_ref().map_or_else(Vec::new, |_| solids(setup));
     let began = Instant::now();
     let mut driver = Driver::new(&coarse).ok()?;
     let mut most = 0;
     while driver.frame() < u64::from(setup.time.frames) && began.elapsed() < LONGEST {
         if driver.step().ok()?.reached {
-            most = most.max(tiles(setup, &driver, refine, around));
+            most = most.max(tiles(setup, &driver, refine, around, &solids));
         }
     }
     let per_tile = (tile_width::<3>() as u64).pow(3);
     (most > 0).then_some(Spread { cells: most as u64 * per_tile, frames: driver.frame() })
 }
 
+/// The boxes around the solids of a scene, in motion.
+fn solids(setup: &Setup) -> Vec<Box<dyn Shape<3>>> {
+    let boxes = setup.objects.iter().filter(|o| o.solid).filter_map(|o| {
+        let (low, high) = o.shape.extent();
+        let [low, high] = [low, high].map(|x| <[f64; 3]>::try_from(x).ok().filter(|x| x.iter().all(|x| x.is_finite())));
+        Some(shape::moved::<3>(Box::new(Cuboid::between(low?, high?)), &o.motion))
+    });
+    boxes.collect()
+}
+
+/// A solid may have this many tiles, more than the fluid has: then all of its tiles are there where the fluid reaches it.
+const FEW: usize = 64;
+
 /// How many tiles of the fine grid the fluid of the coarse one needs.
-fn tiles(setup: &Setup, driver: &Driver, refine: f64, around: i32) -> usize {
+fn tiles(setup: &Setup, driver: &Driver, refine: f64, around: i32, solids: &[Box<dyn Shape<3>>]) -> usize {
     let width = tile_width::<3>() as i32;
     let mut found: HashSet<[i32; 3]> = HashSet::new();
     // A cube at a place, in fine cells.
@@ -104,6 +119,24 @@ fn tiles(setup: &Setup, driver: &Driver, refine: f64, around: i32) -> usize {
                 let place = [i % BLOCK, i / BLOCK % BLOCK, i / (BLOCK * BLOCK)];
                 mark(std::array::from_fn(|a| f64::from(block[a] * BLOCK as i32 + place[a] as i32) * refine), refine);
             }
+        }
+    }
+    let fluid = found.clone();
+    for (low, high) in solids.iter().filter_map(|solid| solid.bounds(driver.time())) {
+        let cell =
+            |x: f64, a: usize| ((x - setup.grid.origin[a]) / setup.grid.spacing()[a]).clamp(-1e8, 1e8).floor() as i32;
+        let tile = |a: usize| {
+            let [low, high] = [cell(low[a], a) - around, cell(high[a], a) + around].map(|cell| cell.div_euclid(width));
+            low..=high
+        };
+        let count: f64 =
+            (0..3).map(|a| f64::from(cell(high[a], a) - cell(low[a], a)) / f64::from(width) + 2.0).product();
+        if count > (fluid.len() + FEW) as f64 {
+            continue;
+        }
+        let tiles = || tile(2).flat_map(|z| tile(1).flat_map(move |y| tile(0).map(move |x| [x, y, z])));
+        if tiles().any(|tile| fluid.contains(&tile)) {
+            found.extend(tiles());
         }
     }
     // Nothing is behind a floor.

@@ -47,9 +47,10 @@ impl FrameOutput for Light {
     }
 
     fn expected(&self) -> Expected {
-        // A pass takes half a byte to three per pixel, and four numbers for each until it is written.
-        let passes = self.passes + 1;
-        Expected { disk: self.pixels / 2 * passes, memory: 16 * self.pixels * passes, at_the_end: 0 }
+        // A pass takes half a byte to three per pixel, and four numbers for each until it is written. The picture takes five, but is seldom kept by each
+        // of the frames that may wait.
+        let memory = (9 + 16 * self.passes) * self.pixels;
+        Expected { disk: self.pixels / 2 * (self.passes + 1), memory, at_the_end: 0 }
     }
 
     fn capture(&mut self, shot: &Shot<'_>) -> Result<Job, RunError> {

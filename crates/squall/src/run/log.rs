@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-use squall_io::{IoError, open_file, write_whole};
+use squall_io::{IoError, Stamp, Tally, open_file, write_whole};
 
 /// A CSV file whose first column is the number of the step or frame. Rows wait in memory until [`save`](Self::save), which adds
 /// them to the file. A row that was cut off by a crash is made again when the run is resumed.
@@ -13,6 +13,8 @@ pub(super) struct Log {
     path: PathBuf,
     file: File,
     pending: String,
+    /// Of all rows, those that wait among them.
+    tally: Tally,
 }
 
 impl Log {
@@ -28,7 +30,9 @@ impl Log {
         write_whole(&path, text.as_bytes())?;
         let failed = |source| IoError::File { path: path.clone(), action: "open", source };
         let file = OpenOptions::new().append(true).open(&path).map_err(failed)?;
-        Ok(Self { path, file, pending: String::new() })
+        let mut tally = Tally::default();
+        tally.add(text.as_bytes());
+        Ok(Self { path, file, pending: String::new(), tally })
     }
 
     /// Whether the file at `path` has all rows up to number `last`, beginning with 0 or 1.
@@ -40,11 +44,18 @@ impl Log {
     /// Adds a row.
     pub fn row(&mut self, number: u64, values: impl IntoIterator<Item = f64>) {
         // Writing to a string cannot fail. `{:?}` is the shortest text that reads back as the same number.
+        let first = self.pending.len();
         let _ = write!(self.pending, "{number}");
         for value in values {
             let _ = write!(self.pending, ",{value:?}");
         }
         self.pending.push('\n');
+        self.tally.add(&self.pending.as_bytes()[first..]);
+    }
+
+    /// What the file will hold when all rows are saved.
+    pub fn stamp(&self) -> Stamp {
+        self.tally.stamp()
     }
 
     /// Hands all rows to the operating system.
@@ -93,6 +104,7 @@ mod tests {
         }
         let whole = std::fs::read_to_string(&path).unwrap();
         assert_eq!(whole, "step,a,b\n1,0.5,1.0\n2,0.5,2.0\n3,0.5,3.0\n");
+        assert_eq!(log.stamp(), Stamp::of(&path).unwrap());
         assert!(Log::reaches(&path, 3) && Log::reaches(&path, 1) && !Log::reaches(&path, 4));
         for cut in 1..9 {
             std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();

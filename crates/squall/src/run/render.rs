@@ -115,7 +115,7 @@ fn again(
                     observer.event(&Event::Picture { frame: number, image: shot.pixels.image() });
                 }
                 let (jobs, files) = (outputs.capture(&shot)?, outputs.files(number));
-                if writer.send(Frame { number, files, jobs }).is_err() {
+                if writer.send(Frame { number, files, tables: Vec::new(), jobs }).is_err() {
                     break;
                 }
             }

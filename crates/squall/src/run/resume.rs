@@ -9,19 +9,33 @@ use super::{Event, Observer, RunError, RunOptions, STEPS, figures_table, frames}
 use crate::output::Outputs;
 use crate::setup::Setup;
 
-/// The checkpoint to go on from; `None`: the run begins with its first step. What was recorded of later frames is forgotten.
+/// Where a run begins.
+pub(super) enum Beginning {
+    /// With its first step.
+    Start,
+    /// From a checkpoint.
+    Checkpoint(Box<Checkpoint>),
+    /// Nowhere: its frames up to this one are all there, though no checkpoint says how they came to be.
+    Done(u64),
+}
+
+/// Where the run begins. What was recorded of later frames is forgotten.
 pub(super) fn newest_state(
     folder: &mut OutputFolder,
     setup: &Setup,
     options: &RunOptions,
     outputs: &Outputs,
     observer: &mut dyn Observer,
-) -> Result<Option<Checkpoint>, RunError> {
+) -> Result<Beginning, RunError> {
     let found = match options.start {
         Start::Resume => usable(folder, setup, options, outputs, observer)?,
-        _ => None,
+        _ => Beginning::Start,
     };
-    let last = found.as_ref().map(|checkpoint| checkpoint.position.frame);
+    let last = match &found {
+        Beginning::Start => None,
+        Beginning::Checkpoint(checkpoint) => Some(checkpoint.position.frame),
+        Beginning::Done(last) => Some(*last),
+    };
     folder.keep_frames(last, last.is_some_and(|last| last >= u64::from(setup.time.frames)))?;
     Ok(found)
 }
@@ -32,8 +46,14 @@ fn usable(
     options: &RunOptions,
     outputs: &Outputs,
     observer: &mut dyn Observer,
-) -> Result<Option<Checkpoint>, RunError> {
+) -> Result<Beginning, RunError> {
     let (path, hash) = (folder.checkpoint_path(), setup.hash().into());
+    let every = frames(setup, options);
+    let damage_up_to = |last: u64| {
+        let files = folder.first_damage(*every.start()..=last, |frame| outputs.files(frame));
+        let tables = std::iter::once(STEPS).chain(figures_table(setup));
+        files.into_iter().chain(tables.filter_map(|table| folder.table_damage(table, last))).min_by_key(|d| d.frame)
+    };
     let newest = match checkpoint::open_latest(&path, hash) {
         Ok((checkpoint, damage)) => {
             if let Some(damage) = damage {
@@ -41,19 +61,26 @@ fn usable(
             }
             checkpoint
         }
-        Err(CheckpointError::Io(e)) if e.is_not_found() => return Ok(None),
+        Err(CheckpointError::Io(e)) if e.is_not_found() => return Ok(Beginning::Start),
+        Err(e) if e.is_damage() => {
+            // What is finished needs no checkpoint.
+            let finished = folder.manifest().frames_done.saturating_sub(1);
+            if finished >= *every.end() && damage_up_to(*every.end()).is_none() {
+                observer.event(&Event::Notice(format!("{e}; but all frames are there as they were written")));
+                return Ok(Beginning::Done(finished));
+            }
+            return Err(e.into());
+        }
         Err(e) => return Err(e.into()),
     };
-    let every = frames(setup, options);
-    let last = newest.position.frame.min(*every.end());
-    let damage = folder.first_damage(*every.start()..=last, |frame| outputs.files(frame));
+    let damage = damage_up_to(newest.position.frame.min(*every.end()));
     let fault = |checkpoint: &Checkpoint| match &damage {
         Some(damage) if damage.frame <= checkpoint.position.frame => {
             Some(format!("{} is {}", damage.path.display(), damage.what))
         }
         _ => table_fault(folder.path(), setup, outputs, checkpoint),
     };
-    let Some(why) = fault(&newest) else { return Ok(Some(newest)) };
+    let Some(why) = fault(&newest) else { return Ok(Beginning::Checkpoint(Box::new(newest))) };
     let previous = Checkpoint::open(checkpoint::previous_generation(&path), hash).ok();
     let previous = previous.filter(|checkpoint| fault(checkpoint).is_none());
     let from = match &previous {
@@ -61,7 +88,7 @@ fn usable(
         None => "all frames are made again".to_owned(),
     };
     observer.event(&Event::Notice(format!("{why}; {from}")));
-    Ok(previous)
+    Ok(previous.map_or(Beginning::Start, |checkpoint| Beginning::Checkpoint(Box::new(checkpoint))))
 }
 
 /// What is wrong with the tables and descriptions of a run up to a checkpoint.

@@ -239,7 +239,9 @@ impl<'a> Simulator<'a> {
             )));
         }
         let (jobs, files) = (self.outputs.capture(&shot)?, self.outputs.files(number));
-        self.writer.send(Frame { number, files, jobs })?;
+        let tables = [Some((STEPS, &self.steps)), figures_table(self.setup).zip(self.targets.as_ref())];
+        let tables = tables.into_iter().flatten().map(|(name, log)| (name.to_owned(), log.stamp())).collect();
+        self.writer.send(Frame { number, files, tables, jobs })?;
         self.frame = number;
         tell(self.writer.news(), observer);
         if self.logged.elapsed().as_secs_f64() >= LOG_SECONDS {
@@ -337,7 +339,9 @@ fn steps_header(substances: &[String]) -> String {
 fn steps_row(step: &Step) -> impl Iterator<Item = f64> {
     let r = &step.report;
     let flow = [step.time, r.dt, r.cfl, r.max_speed, r.max_divergence, r.relative_divergence, r.energy, r.cells as f64];
-    let accounts = r.ledger.substances.iter().flat_map(|a| a.entries().into_iter().chain([a.range[1], a.allowed[1]]));
+    // Where there is no fluid, there is no largest value.
+    let largest = |a: &Account| [a.range[1], a.allowed[1]].map(|v| if v == f64::NEG_INFINITY { 0.0 } else { v });
+    let accounts = r.ledger.substances.iter().flat_map(move |a| a.entries().into_iter().chain(largest(a)));
     flow.into_iter().chain(r.mass.iter().copied()).chain(accounts)
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use squall_io::{IoError, OutputFolder};
+use squall_io::{IoError, OutputFolder, Stamp};
 
 use super::RunError;
 use crate::output::{FRAMES, Job};
@@ -14,6 +14,8 @@ pub(super) struct Frame {
     pub number: u64,
     /// The files that the jobs write.
     pub files: Vec<String>,
+    /// What tables hold by then.
+    pub tables: Vec<(String, Stamp)>,
     pub jobs: Vec<Job>,
 }
 
@@ -126,6 +128,6 @@ fn write(folder: &mut OutputFolder, frame: Frame) -> Result<Written, IoError> {
     for job in frame.jobs {
         job(folder.path())?;
     }
-    folder.record_frame(frame.number, &frame.files)?;
+    folder.record_frame(frame.number, &frame.files, &frame.tables)?;
     Ok(Written { frame: frame.number, path: folder.frame_path(FRAMES, frame.number, "png") })
 }

@@ -194,9 +194,14 @@ impl Key {
 
     /// Reports a number that is out of range.
     pub(crate) fn check(&self, path: &str, value: f64, span: Span, problems: &mut Problems<'_>) -> bool {
+        self.check_at(path, value, "", span, problems)
+    }
+
+    /// The same for a number at some time or place: `when` says which.
+    pub(crate) fn check_at(&self, path: &str, value: f64, when: &str, span: Span, problems: &mut Problems<'_>) -> bool {
         let Some(range) = self.range.filter(|range| !range.contains(value)) else { return true };
         let [rule, short] = range.rule();
-        let fix = problems.error(span, format!("`{path}` {rule}, but is {}", number(value)), short);
+        let fix = problems.error(span, format!("`{path}` {rule}, but is {}{when}", number(value)), short);
         if let Some(default) = &self.default {
             let verb = if self.default_is_a_value { "the default is" } else { "without it:" };
             fix.help(format!("{verb} {}", default.replace('`', "")));

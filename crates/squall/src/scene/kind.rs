@@ -6,14 +6,14 @@ use super::key::{Key, Listed};
 use super::tree::{Node, Value};
 use super::write::{Writer, quoted};
 use crate::diagnostic::{Problems, Span, Spanned, number};
-use crate::setup::Resolver;
+use crate::setup::{Curve, Resolver};
 
 /// Longest text in a scene, in characters.
 const MAX_TEXT: usize = 4000;
 /// Longest list in a scene.
 const MAX_LIST: usize = 1000;
 /// Largest number: fields are 32-bit, and its square must still be one.
-const MAX_NUMBER: f64 = 1e18;
+pub(crate) const MAX_NUMBER: f64 = 1e18;
 
 /// Where we are in the scene, and what was wrong so far.
 pub(crate) struct Reader<'a, 'b> {
@@ -65,6 +65,9 @@ pub(crate) trait Kind: Sized {
     /// Shows all numbers whose range is declared with the key, and where they were written.
     fn numbers(&self, _span: Span, _visit: &mut dyn FnMut(f64, Span)) {}
 
+    /// Shows all expressions of time whose range is declared with the key, once they are completed, and where they were written.
+    fn curves(&self, _span: Span, _visit: &mut dyn FnMut(&Curve, Span)) {}
+
     /// Fills in defaults and checks what can be checked only now: how many axes there are, which substances.
     fn complete(&mut self, _span: Span, _path: &str, _resolver: &mut Resolver<'_>) {}
 
@@ -95,6 +98,9 @@ impl<T: Kind> Kind for Spanned<T> {
     }
     fn numbers(&self, _: Span, visit: &mut dyn FnMut(f64, Span)) {
         self.value.numbers(self.span, visit);
+    }
+    fn curves(&self, _: Span, visit: &mut dyn FnMut(&Curve, Span)) {
+        self.value.curves(self.span, visit);
     }
     fn complete(&mut self, _: Span, path: &str, resolver: &mut Resolver<'_>) {
         self.value.complete(self.span, path, resolver);
@@ -240,6 +246,9 @@ impl<T: Kind> Kind for Vec<T> {
     }
     fn numbers(&self, span: Span, visit: &mut dyn FnMut(f64, Span)) {
         self.iter().for_each(|item| item.numbers(span, visit));
+    }
+    fn curves(&self, span: Span, visit: &mut dyn FnMut(&Curve, Span)) {
+        self.iter().for_each(|item| item.curves(span, visit));
     }
     fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {
         for (index, item) in self.iter_mut().enumerate() {

@@ -100,6 +100,7 @@ const WITH_PARTICLES: &[Model] = &[Model::Smoke, Model::Liquid];
 const STABLE: &[Model] = &[Model::StableFluids];
 pub(crate) const TARGET: &[Model] = &[Model::TargetSmoke];
 const NOT_TARGET: &[Model] = &[Model::StableFluids, Model::Smoke];
+const ADVECTED: &[Model] = &[Model::StableFluids, Model::Smoke, Model::Liquid];
 
 /// Most frames of a run.
 pub(crate) const MAX_FRAMES: f64 = 1_000_000.0;
@@ -547,8 +548,8 @@ table! {
 
     /// Numerical methods.
     pub struct Solver as SolverValues {
-        /// Advection scheme.
-        advection: Advection [NOT_TARGET] (Advection::MacCormack),
+        /// Advection scheme. In a liquid it carries velocities on the grid: with `liquid.tracking` `"markers"` or `"level_set"`, or `liquid.narrow_band`.
+        advection: Advection [ADVECTED] (Advection::MacCormack),
         /// Order of a time step: `"lagged_pressure"` (second order, one projection), `"reflection"` (two projections, best at large steps), `"plain"` (advect, force, project) or `"paper"` (the order of Stam's paper).
         splitting: Splitting [NOT_TARGET] (Splitting::LaggedPressure),
         /// Advecting velocity: on faces (divergence-free) or at cell centres.

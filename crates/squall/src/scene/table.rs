@@ -91,6 +91,7 @@ pub(crate) fn complete_value<T: Kind>(
     }
     if let Some(value) = slot {
         value.complete(Span::DEFAULT, &path, resolver);
+        value.curves(Span::DEFAULT, &mut |curve, span| resolver.check_range(key, &path, curve, span));
     }
 }
 

@@ -387,6 +387,11 @@ impl Kind for Animated {
             AnimatedText::Expression(_) => {}
         }
     }
+    fn curves(&self, span: Span, visit: &mut dyn FnMut(&Curve, Span)) {
+        if let AnimatedText::Expression(_) = self.typed {
+            visit(&self.curve, span);
+        }
+    }
     fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {
         if let AnimatedText::Expression(text) = &self.typed {
             self.curve = resolver.curve(text, span, path);
@@ -453,6 +458,11 @@ impl Kind for AnimatedVector {
             AnimatedVector::Keys(AnimatedKeys(keys)) => {
                 keys.keys.iter().flat_map(|(_, v)| v).for_each(|value| visit(*value, span));
             }
+        }
+    }
+    fn curves(&self, span: Span, visit: &mut dyn FnMut(&Curve, Span)) {
+        if let AnimatedVector::Axes(axes) = self {
+            axes.curves(span, visit);
         }
     }
     fn complete(&mut self, span: Span, path: &str, resolver: &mut Resolver<'_>) {

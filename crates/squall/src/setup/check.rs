@@ -1,7 +1,14 @@
 //! Checks of the scene as a whole: inflow that does not balance, emitters outside the box, too many cells.
 
+mod edits;
+mod liquid;
+
+pub(super) use edits::edits;
+
+use squall_core::ParameterError;
+
 use super::*;
-use crate::diagnostic::{Problem, Problems, Sources, Span};
+use crate::diagnostic::{Problem, Problems, SceneError, Sources, Span, Spanned, did_you_mean, number};
 use crate::driver::MAX_STEPS;
 use crate::scene;
 
@@ -17,10 +24,8 @@ pub(super) fn check(setup: &Setup, file: &scene::SceneFile, problems: &mut Probl
     idle_substances(setup, file, problems);
     smoke_without_sources(setup, problems);
     nothing_happens(setup, problems);
-    no_liquid(setup, file, problems);
-    empty_blobs(setup, file, problems);
-    useless_zones(setup, file, problems);
-    fast_mixing(setup, file, problems);
+    full_of_objects(setup, file, problems);
+    liquid::check(setup, file, problems);
     unseen_smoke(setup, file, problems);
     fire_that_does_not_burn(setup, file, problems);
     late_targets(setup, file, problems);
@@ -75,156 +80,20 @@ fn many_steps(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_
     }
 }
 
-/// Boxes without liquid, and blobs that appear outside or too late.
-fn no_liquid(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
-    if setup.model != Model::Liquid {
+/// Objects that leave the fluid no room.
+fn full_of_objects(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
+    use crate::build::liquid::is_full_of_objects;
+    if setup.grid.is_unbounded() || setup.cell_count() > MAX_CELLS {
         return;
     }
-    if setup.blobs.is_empty() && setup.spouts.is_empty() && !setup.sources.iter().any(|s| s.fill) {
+    let full = if setup.dimensions() == 2 { is_full_of_objects::<2>(setup) } else { is_full_of_objects::<3>(setup) };
+    if let Ok(true) = full {
+        let mut typed = setup.objects.iter().zip(file.object.iter().flat_map(|list| &list.value));
+        let first = typed.find(|(object, _)| object.solid).map(|(_, typed)| typed);
+        let place = first.map(|typed| typed.shape.as_ref().map_or(typed.span, |shape| shape.span));
         problems
-            .warn(None, "there is no liquid", "an empty box")
-            .help("add some: [[blob]] with shape = { box = { min = [0.0, 0.0], max = [0.3, 0.5] } }");
-    }
-    let grid = &setup.grid;
-    let is_outside =
-        |x: &[f64]| (0..setup.dimensions()).any(|a| x[a] < grid.origin[a] || x[a] > grid.origin[a] + grid.size[a]);
-    for (i, (spout, typed)) in setup.spouts.iter().zip(file.spout.iter().flat_map(|list| &list.value)).enumerate() {
-        if !spout.motion.is_rest() || spout.follow.is_some() {
-            continue;
-        }
-        let size = spout.direction.iter().map(|v| v * v).sum::<f64>().sqrt();
-        let h = grid.spacing()[0];
-        let ahead: Vec<f64> = spout.center.iter().zip(&spout.direction).map(|(x, v)| x + 0.5 * h * v / size).collect();
-        let place = typed.center.as_ref().map_or(typed.span, |center| center.span);
-        let solid = setup.objects.iter().find(|o| o.solid && o.motion.is_rest() && contains(&o.shape, &ahead, h));
-        if is_outside(&ahead) && !grid.is_unbounded() {
-            problems
-                .warn(place, format!("`spout.{i}` opens outside of the box"), "no liquid comes in")
-                .help("move it, or turn it around: `grid.size` and `grid.origin` say where the box is");
-        } else if let Some(object) = solid {
-            problems
-                .warn(place, format!("`spout.{i}` opens inside of the object `{}`", object.name), "no liquid comes in")
-                .help("move it to the surface of the object, or outside");
-        }
-        if spout.active.from >= setup.time.duration() {
-            let message = format!("`spout.{i}` starts at {} s, after the last frame", spout.active.from);
-            let place = typed.from.as_ref().map_or(typed.span, |f| f.span);
-            problems.warn(place, message, "never starts").help("raise `time.frames`, or start it earlier");
-        }
-    }
-    let Some(list) = &file.blob else { return };
-    for (i, (blob, built)) in list.iter().zip(&setup.blobs).enumerate() {
-        // What is given by a formula or a file is somewhere in the box.
-        let inside = || (grid.origin.clone(), (0..setup.dimensions()).map(|a| grid.origin[a] + grid.size[a]).collect());
-        let (lo, hi) = built.shape.as_ref().map_or_else(inside, Shape::extent);
-        let outside = |a: usize| hi[a] <= grid.origin[a] || lo[a] >= grid.origin[a] + grid.size[a];
-        let place = blob.shape.as_ref().map_or(blob.span, |shape| shape.span);
-        match (0..setup.dimensions()).find(|&a| outside(a)).map(|a| grid.is_unbounded_at(a)) {
-            None => {}
-            Some([false, false]) => {
-                problems
-                    .warn(place, format!("`blob.{i}` lies outside of the box"), "no liquid appears")
-                    .help("move it, or make the box larger: `grid.size` and `grid.origin` say where it is");
-            }
-            Some(_) => {
-                problems
-                    .warn(place, format!("`blob.{i}` lies outside the framed box"), "is not in the picture")
-                    .help("`grid.size` and `grid.origin` say where the box is");
-            }
-        }
-        let larger = |a: usize| hi[a] - lo[a] > MUCH_LARGER * grid.size[a] && (hi[a] - lo[a]).is_finite();
-        if let Some(a) = (0..setup.dimensions()).find(|&a| grid.is_unbounded() && larger(a)) {
-            let times = (hi[a] - lo[a]) / grid.size[a];
-            problems
-                .warn(place, format!("`blob.{i}` is {times:.0} times as large as the box"), "is its unit the metre?")
-                .help("lengths are in metres; the grid follows this liquid, however much memory that takes");
-        }
-        if let Some(time) = blob.time.as_ref().filter(|time| time.value > setup.time.duration()) {
-            let message = format!("`blob.{i}` appears at {} s, after the last frame", time.value);
-            problems.warn(time.span, message, "too late").help("raise `time.frames`, or make it earlier");
-        }
-    }
-}
-
-/// Meshes that are open or flat, pictures that are blank: nothing is inside of them.
-fn empty_blobs(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
-    use crate::build::liquid::has_inside;
-    if setup.cell_count() > MAX_CELLS {
-        return;
-    }
-    let typed = file.blob.iter().flat_map(|list| &list.value);
-    for (i, (blob, typed)) in setup.blobs.iter().zip(typed).enumerate() {
-        let inside = match (&blob.shape, setup.dimensions()) {
-            // All others have one.
-            (Some(shape), _) if !shape.has_mesh() => continue,
-            (_, 2) => has_inside::<2>(setup, blob),
-            _ => has_inside::<3>(setup, blob),
-        };
-        if let Ok(false) = inside {
-            let shape = typed.shape.as_ref().map(|s| s.span);
-            let place = shape.or(typed.figure.as_ref().map(|f| f.span)).unwrap_or(typed.span);
-            let help = match shape {
-                Some(_) => {
-                    "the mesh is open or flat: close it, or make a sheet of it with mesh = { file = ..., sheet = 0.05 }"
-                }
-                None => "it is blank, or finer than the cells: make it larger, or `invert` it",
-            };
-            problems.error(place, format!("`blob.{i}` encloses nothing"), "no liquid appears").help(help);
-        }
-    }
-}
-
-/// Sources inside of a solid, where there is never any liquid.
-fn useless_zones(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
-    if setup.liquid.is_none() {
-        return;
-    }
-    const POINTS: usize = 8;
-    let (d, h) = (setup.dimensions(), setup.grid.spacing()[0]);
-    let typed = file.source.iter().flat_map(|list| &list.value);
-    for (i, (source, typed)) in setup.sources.iter().zip(typed).enumerate() {
-        let (lo, hi) = source.shape.extent();
-        if !source.motion.is_rest() || source.follow.is_some() || lo.iter().chain(&hi).any(|x| !x.is_finite()) {
-            continue;
-        }
-        let points: Vec<Vec<f64>> = (0..POINTS.pow(d as u32))
-            .map(|i| {
-                let part = |a: usize| (i / POINTS.pow(a as u32) % POINTS) as f64 + 0.5;
-                (0..d).map(|a| lo[a] + part(a) / POINTS as f64 * (hi[a] - lo[a])).collect()
-            })
-            .filter(|x: &Vec<f64>| contains(&source.shape, x, h))
-            .collect();
-        let hides = |o: &&Object| {
-            o.solid && o.motion.is_rest() && !points.is_empty() && points.iter().all(|x| contains(&o.shape, x, h))
-        };
-        if let Some(object) = setup.objects.iter().find(hides) {
-            let place = typed.shape.as_ref().map_or(typed.span, |s| s.span);
-            let message = format!("`source.{i}` lies inside of the object `{}`", object.name);
-            problems.warn(place, message, "no liquid gets there").help("let it reach out of the object, or move it");
-        }
-    }
-}
-
-/// Inks that mix so fast that steps take long.
-fn fast_mixing(setup: &Setup, file: &scene::SceneFile, problems: &mut Problems<'_>) {
-    const MANY: f64 = 50.0;
-    const MOST: f64 = 5000.0;
-    let h = setup.grid.spacing()[0];
-    for (i, s) in setup.substances.iter().enumerate().filter(|_| setup.liquid.is_some()) {
-        // One pass over the particles mixes over a sixth of a cell's square.
-        let passes = 6.0 * s.diffusion / (setup.time.fps * h * h);
-        if passes > MANY {
-            let typed =
-                file.substance.as_ref().and_then(|named| named.0.get(i)).and_then(|(_, s)| s.diffusion.as_ref());
-            let message = format!("`{}` is mixed {passes:.0} times in every frame", s.name);
-            let spread = (2.0 * s.diffusion / setup.time.fps).sqrt();
-            let help = format!("it spreads by {spread:.3} m in a frame: make `diffusion` smaller");
-            let place = typed.map(|d| d.span);
-            match passes > MOST {
-                true => problems.error(place, message, format!("at most {MOST} times")).help(help),
-                false => problems.warn(place, message, "slow").help(help),
-            };
-        }
+            .error(place, "objects fill the whole box: there is no room for fluid", "fills the box")
+            .help("make it smaller or the box larger, turn it inside out with shape = { inverse = .. }, or write solid = false");
     }
 }
 

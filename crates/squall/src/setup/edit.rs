@@ -4,7 +4,7 @@ use squall_core::Value;
 use squall_core::force::Dab;
 use squall_core::shape::Path;
 
-use super::{Motion, Setup, Shape};
+use super::{Figure, FigureKind, Formula, Motion, Setup, Shape};
 use crate::Scene;
 use crate::build::shape::rigid;
 use crate::diagnostic::{SceneError, Span, Spanned};
@@ -219,6 +219,14 @@ pub fn to_toml(edits: &[Edit]) -> String {
     out
 }
 
+/// Why a scene cannot become what its edits make of it.
+pub(crate) struct Unfit {
+    /// Where the keys were changed that [`error`](Self::error) takes for overrides: the number of the edit, and of the key in it.
+    pub places: Vec<(usize, usize)>,
+    /// What is wrong then.
+    pub error: SceneError,
+}
+
 /// Times in seconds and displacements of a thing that was moved.
 pub(crate) type Way = Vec<(f64, [f64; 3])>;
 
@@ -258,7 +266,7 @@ impl Setup {
         let mut setup = self.clone();
         setup.edits = edits.to_vec();
         setup.file.edit = if edits.is_empty() { None } else { typed(all(edits.iter().map(Edit::to_scene))) };
-        setup.follow_edits()?;
+        setup.follow_edits().map_err(|unfit| unfit.error)?;
         Ok(setup)
     }
 
@@ -280,22 +288,24 @@ impl Setup {
     }
 
     /// Works out what the edits make of the scene: later forms of it, and paths of what is moved.
-    pub(crate) fn follow_edits(&mut self) -> Result<(), SceneError> {
-        let mut sets: Vec<(u64, &[String])> = Vec::new();
-        for edit in &self.edits {
+    pub(crate) fn follow_edits(&mut self) -> Result<(), Box<Unfit>> {
+        let mut sets: Vec<(u64, usize, &[String])> = Vec::new();
+        for (i, edit) in self.edits.iter().enumerate() {
             if let Change::Set(keys) = &edit.change {
-                sets.push((edit.frame, keys));
+                sets.push((edit.frame, i, keys));
             }
         }
-        sets.sort_by_key(|(frame, _)| *frame);
+        sets.sort_by_key(|(frame, ..)| *frame);
         let mut later: Vec<(u64, Setup)> = Vec::new();
-        let mut keys = Vec::new();
+        let (mut keys, mut places) = (Vec::new(), Vec::new());
         let plain = if sets.is_empty() { String::new() } else { self.without_edits().to_toml() };
-        for (frame, set) in sets {
+        for (frame, i, set) in sets {
             keys.extend_from_slice(set);
+            places.extend((0..set.len()).map(|k| (i, k)));
             // What other keys were found to be stays so: the scene with all defaults filled in is changed.
-            let scene = Scene::parse("the scene", &plain, &keys)?.with_assets(self.assets.clone());
-            let (setup, _) = scene.setup()?;
+            let scene = Scene::parse("the scene", &plain, &keys);
+            let changed = scene.and_then(|scene| scene.with_assets(self.assets.clone()).setup());
+            let (setup, _) = changed.map_err(|error| Box::new(Unfit { places: places.clone(), error }))?;
             match later.last_mut() {
                 Some((known, last)) if *known == frame => *last = setup,
                 _ => later.push((frame, setup)),
@@ -304,6 +314,27 @@ impl Setup {
         self.later = later;
         self.place_moved();
         Ok(())
+    }
+
+    /// The same scene in few cells and without figures, to try what does not depend on them. Its box may have other proportions.
+    pub(crate) fn in_few_cells(&self) -> Setup {
+        // A multiple of the width of tiles.
+        const MOST: usize = 32;
+        let most = self.grid.cells.iter().fold(MOST, |most, &n| most.max(n));
+        let spacing = self.grid.spacing();
+        let mut small = self.clone();
+        small.later.iter_mut().for_each(|(_, setup)| *setup = setup.in_few_cells());
+        for (a, cells) in small.grid.cells.iter_mut().enumerate() {
+            *cells = (*cells).min(MOST);
+            small.grid.size[a] = *cells as f64 * spacing[a] * most as f64 / MOST as f64;
+        }
+        small.blobs.clear();
+        small.sources.iter_mut().for_each(|source| source.figure = None);
+        small.substances.iter_mut().for_each(|substance| substance.start = None);
+        let targets = small.guide.iter_mut().flat_map(|guide| &mut guide.smokes).flat_map(|smoke| &mut smoke.targets);
+        targets.for_each(|t| t.figure = Figure { kind: FigureKind::Formula(Formula::Number(1.0)), frame: None });
+        (small.texture, small.time.looped) = (None, None);
+        small
     }
 
     fn without_edits(&self) -> Setup {

@@ -175,6 +175,30 @@ pub enum Opening {
     Rectangle([f64; 2], Vec<f64>),
 }
 
+impl Opening {
+    /// Its least width, in 2D or 3D.
+    pub fn narrowest(&self, dimensions: usize) -> f64 {
+        match self {
+            Opening::Disc(radius) => 2.0 * radius,
+            Opening::Rectangle([width, height], _) => {
+                if dimensions == 3 {
+                    width.min(*height)
+                } else {
+                    *width
+                }
+            }
+        }
+    }
+
+    /// The same, but nowhere narrower than this.
+    pub fn at_least(&self, width: f64) -> Opening {
+        match self {
+            Opening::Disc(radius) => Opening::Disc(radius.max(0.5 * width)),
+            Opening::Rectangle(sides, side) => Opening::Rectangle(sides.map(|length| length.max(width)), side.clone()),
+        }
+    }
+}
+
 /// The box of cells and what bounds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {

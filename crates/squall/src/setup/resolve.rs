@@ -72,6 +72,7 @@ impl Setup {
         let liquid = (r.model == Model::Liquid).then(|| file.liquid().plain());
         r.tracking(&file);
         r.narrow_band(&file);
+        r.advection(&file);
         let blobs = r.blobs(&file);
         r.cubes(&file);
         let objects = r.objects(&file);
@@ -127,14 +128,13 @@ impl Setup {
         super::check::check(&setup, &file, &mut r.problems);
         let budget = super::check::budget(&setup, &file, &scene.sources, r.needs).or(r.too_much.take());
         (setup.file, setup.files) = (file, std::mem::take(&mut r.files));
-        let warnings = r.problems.into_result()?;
-        match budget {
-            Some(problem) => Err(SceneError::Budget(problem)),
-            None => {
-                setup.follow_edits()?;
-                Ok((setup, warnings))
+        if r.problems.errors.is_empty() {
+            if let Some(problem) = budget {
+                return Err(SceneError::Budget(problem));
             }
+            super::check::edits(&mut setup, &mut r.problems)?;
         }
+        r.problems.into_result().map(|warnings| (setup, warnings))
     }
 }
 
@@ -482,6 +482,21 @@ impl<'a> Resolver<'a> {
             self.problems
                 .error(name.span, "`liquid.narrow_band` cannot be used with substances", "not supported")
                 .help("leave out `liquid.narrow_band`");
+        }
+    }
+
+    /// Particles carry their velocities themselves: no scheme does.
+    fn advection(&mut self, file: &SceneFile) {
+        let Some(typed) = file.solver.as_ref().and_then(|solver| solver.advection.as_ref()) else { return };
+        let on_grid = |l: &scene::Liquid| *l.tracking() != Tracking::Particles || *l.narrow_band() > 0;
+        if self.model == Model::Liquid && typed.value != Advection::MacCormack && !on_grid(file.liquid()) {
+            self.problems
+                .error(
+                    typed.span,
+                    "`solver.advection` has no effect with tracking = \"particles\"",
+                    "particles carry velocities",
+                )
+                .help("leave it out, or use tracking = \"markers\" or \"level_set\", or liquid.narrow_band");
         }
     }
 

@@ -108,6 +108,55 @@ cases!(liquids, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n", {
     "a spout that never starts" => "[[spout]]\ncenter = [0.5, 0.5]\ndirection = [1.0, 0.0]\nradius = 0.1\nfrom = 100.0\n",
 });
 
+cases!(liquid_that_does_not_appear, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n[[blob]]\nshape = { box = { min = [0, 0], max = [1, 0.2] } }\n", {
+    "a blob inside of an object" => "[[blob]]\nshape = { sphere = { center = [0.5, 1.0], radius = 0.1 } }\n[[object]]\nname = \"block\"\nshape = { box = { min = [0.2, 0.8], max = [0.8, 1.2] } }\n",
+    "a blob without a particle" => "[[blob]]\nshape = { sphere = { center = [0.5, 1.0], radius = 0.002 } }\n",
+    "a blob of which nothing is left" => "[[blob]]\nshape = { difference = { from = { sphere = { center = [0.5, 1.0], radius = 0.1 } }, cut = { sphere = { center = [0.5, 1.0], radius = 0.2 } } } }\n",
+    "an object that fills the box" => "[[object]]\nname = \"block\"\nshape = { box = { min = [-0.2, -0.2], max = [1.8, 1.8] } }\n",
+    "a spout wider than the box" => "[[spout]]\ncenter = [0.5, 1.0]\ndirection = [0, -1]\nradius = 2.0\nspeed = 0.01\n",
+    "a spout narrower than a cell" => "[[spout]]\ncenter = [0.5, 1.0]\ndirection = [0, -1]\nwidth = 0.015\n",
+    "a spout that stands still" => "[[spout]]\ncenter = [0.5, 1.0]\ndirection = [0, -1]\nradius = 0.05\nspeed = 0\n",
+    "a spout that is on when its speed is 0" => "[[spout]]\ncenter = [0.5, 1.0]\ndirection = [0, -1]\nradius = 0.05\nfrom = 1.0\nspeed = { keys = [[0.0, 1.0], [1.0, 0.0]] }\n",
+    "more than fits from a spout" => "[[spout]]\ncenter = [0.5, 1.0]\ndirection = [0, -1]\nradius = 0.2\nspeed = 3.0\n",
+    "more than fits from drops" => "[[blob]]\nshape = { sphere = { center = [0.5, 1.0], radius = 0.2 } }\ntime = 0.2\nevery = 0.2\n",
+});
+
+cases!(viscosities, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n[[blob]]\nshape = { box = { min = [0, 0], max = [1, 0.2] } }\n[substance.temperature]\ninitial = 20\n[liquid]\n", {
+    "negative" => "viscosity = -0.1\n",
+    "not a number" => "viscosity = nan\n",
+    "negative everywhere" => "viscosity = \"0 - 1\"\n",
+    "negative somewhere" => "viscosity = \"0.1 - x\"\n",
+    "negative some time" => "viscosity = \"1 - t\"\n",
+    "negative where it is warm" => "viscosity = \"0.01 - 0.001*temperature\"\n",
+    "a root of nothing" => "viscosity = \"sqrt(x - 0.5)\"\n",
+    "keyframes" => "viscosity = { keys = [[0.0, 1.0], [1.0, -1.0]] }\n",
+});
+
+cases!(edits, "model = \"smoke\"\n[grid]\ncells = [32, 32]\n[[source]]\nshape = { sphere = { center = [0.5, 0.2], radius = 0.1 } }\nset = { density = 1, temperature = 200 }\n[[edit]]\nframe = 1\n", {
+    "no such parameter" => "parameter = { name = \"viscositi\", value = 0.1 }\n",
+    "a parameter out of range" => "parameter = { name = \"viscosity\", value = -0.1 }\n",
+    "a word for a number" => "parameter = { name = \"viscosity\", value = \"thick\" }\n",
+    "a word that is no choice" => "parameter = { name = \"advection\", value = \"best\" }\n",
+    "a parameter that cannot change" => "parameter = { name = \"cells\", value = 3 }\n",
+    "no such key" => "set = [\"smoke.rise=1.0\", \"smoke.fad=1.0\"]\n",
+    "a value out of range" => "set = [\"smoke.fade=-1.0\"]\n",
+    "no such entry" => "set = [\"source.3.noise=0.5\"]\n",
+    "a key that cannot change" => "set = [\"grid.cells=[8, 8]\"]\n",
+    "no such object" => "move = { what = \"object.0\", points = [[0, 0]] }\n",
+    "an object that comes later" => "move = { what = \"object.0\", points = [[0, 0]] }\n[[edit]]\nframe = 2\nset = [\"object.0={ name = 'ball', shape = { sphere = { center = [0.5, 0.7], radius = 0.1 } } }\"]\n",
+    "no such substance" => "stroke = { points = [[0.5, 0.5]], paint = { densty = 1.0 } }\n",
+    "a brush without a radius" => "stroke = { points = [[0.5, 0.5]], push = 3.0, radius = 0.0 }\n",
+    "after the last frame" => "set = [\"smoke.fade=1.0\"]\n[[edit]]\nframe = 90\nparameter = { name = \"viscosity\", value = 0.1 }\n",
+});
+
+#[test]
+fn an_edit_whose_scene_cannot_take_over_the_state_is_an_error_at_its_place() {
+    let text = "model = \"liquid\"\n[grid]\ncells = [32, 32]\n[[blob]]\nshape = { box = { min = [0, 0], max = [1, 0.2] } }\n\
+                [[edit]]\nframe = 3\nset = [\"liquid.tracking=\\\"level_set\\\"\"]\n";
+    let told = report(text, &[]);
+    assert!(told.contains("cannot take over the state") && told.contains("scene.toml:8"), "{told}");
+}
+
 #[test]
 fn a_blob_of_a_mesh_that_encloses_nothing_is_an_error_at_its_place() {
     let folder = crate::folder::Folder::new("open-mesh");
@@ -125,6 +174,7 @@ cases!(level_sets, "model = \"liquid\"\n[grid]\ncells = [32, 48]\n[[blob]]\nshap
     "a narrow band of a level set" => "[liquid]\ntracking = \"level_set\"\nnarrow_band = 4\n",
     "inks in a narrow band" => "[liquid]\nnarrow_band = 4\n[substance.red]\ncolor = \"#ff0000\"\n",
     "no such tracking" => "[liquid]\ntracking = \"levelset\"\n",
+    "advection of particles" => "[solver]\nadvection = \"semi_lagrangian\"\n",
 });
 
 cases!(textures, "[grid]\ncells = [32, 48]\n[boundary]\nx = \"periodic\"\n", {
@@ -429,6 +479,8 @@ cases!(numbers_over_time, PLUME, {
     "an easing that does not exist" => "[smoke]\nrise = { keys = [[0.0, 1.0]], ease = \"bounce\" }\n",
     "moved twice" => "[[object]]\nname = \"a\"\nshape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.1 } }\nposition = [\"t\", 0.0, 0.0]\nmotion = { keys = [{ time = 0.0 }] }\n",
     "a word for a velocity" => "[[force]]\nwind = { velocity = \"fast\" }\n",
+    "an expression out of range" => "[smoke]\nconfinement = \"1 - t\"\n[[force]]\nwind = { velocity = [1, 0, 0], rate = \"0 - 1\" }\n",
+    "an expression beyond all bounds" => "[substance.density]\ninitial = \"1e30*x\"\n[smoke]\nrise = \"1e30*t\"\n",
     "an initial value that is not a number" => "[substance.density]\ninitial = \"ln(y - 0.5)\"\n",
 });
 
@@ -455,6 +507,7 @@ cases!(targets, MORPH, {
     "an unknown smoke" => "[[target]]\nsubstance = \"densty\"\ntime = 1.0\nfigure = { text = \"B\" }\n",
     "several smokes and none named" => "[substance.dye]\nstart = { text = \"B\" }\n[[target]]\ntime = 1.0\nfigure = { text = \"B\" }\n",
     "a figure outside the box" => "[[target]]\ntime = 1.0\nfigure = { shape = { sphere = { center = [5.0, 0.5], radius = 0.2 } } }\n",
+    "a figure inside of an object" => "[[target]]\ntime = 1.0\nfigure = { text = \"B\", size = [0.2, 0.2] }\n[[object]]\nname = \"block\"\nshape = { box = { min = [0.3, 0.3], max = [0.7, 0.7] } }\n",
     "an empty formula" => "[[target]]\ntime = 1.0\nfigure = { formula = \"x < 0\" }\n",
     "images without a number" => "[[target]]\ntime = 1.0\nfigure = { images = \"walk.png\", frames = [1, 2] }\n",
     "images without frames" => "[[target]]\ntime = 1.0\nfigure = { images = \"walk_##.png\" }\n",

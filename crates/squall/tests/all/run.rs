@@ -191,12 +191,17 @@ fn whatever_is_missing_or_damaged_is_made_again_with_the_same_bytes() {
     };
     let empty = |bytes: &mut Vec<u8>| bytes.clear();
     let flip = |bytes: &mut Vec<u8>| *bytes.last_mut().unwrap() ^= 1;
-    let cases: [(&str, Change<'_>); 6] = [
+    let digit = |bytes: &mut Vec<u8>| {
+        let place = bytes.iter().rposition(|b| *b == b'1').unwrap();
+        bytes[place] = b'2';
+    };
+    let cases: [(&str, Change<'_>); 7] = [
         ("frame_0000.png", &flip),
         ("vorticity_0003.npy", &empty),
         ("vorticity_0005.npy", &flip),
         ("frame_0005.png", &empty),
         ("steps.csv", &empty),
+        ("steps.csv", &digit),
         ("files.csv", &empty),
     ];
     for (name, change) in cases {

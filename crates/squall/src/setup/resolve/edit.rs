@@ -64,12 +64,10 @@ impl Resolver<'_> {
             Thing::Light(_) => file.light.as_ref().map_or(0, |list| list.len()),
         };
         let (Thing::Object(i) | Thing::Source(i) | Thing::Light(i)) = thing;
-        // Edits of scene keys may have added it.
+        // Edits of scene keys may have added it: then it is looked for when they are known to be right.
         let added = file.edit.as_ref().is_some_and(|list| list.iter().any(|edit| edit.set.is_some()));
         if i >= count && !added {
-            self.problems
-                .error(what, format!("there is no `{thing}` in the scene"), "not there")
-                .help(format!("entries are numbered from 0; there are {count}"));
+            self.problems.no_such_thing(what, thing, count);
         }
         if points.is_empty() {
             let span = m.points.as_ref().map(|p| p.span);

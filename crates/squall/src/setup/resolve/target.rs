@@ -283,6 +283,17 @@ impl Resolver<'_> {
                         );
                     return Ok(());
                 }
+                if let Some(names) = build::target::covered(setup, &grid, &density)? {
+                    let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+                    self.problems
+                        .error(
+                            place(numbers[k]),
+                            format!("this figure lies inside of the object {names}"),
+                            "no room for smoke",
+                        )
+                        .help("move the figure or the object, or let the object be no obstacle: solid = false");
+                    return Ok(());
+                }
                 let suggested = suggest(&grid, &before, &density)?.lasting(target.time - begin);
                 let Parameters { smoothing, drive, damping: v_d, gathering, .. } = suggested;
                 if target.smoothing[0].is_nan() {

@@ -187,12 +187,13 @@ impl Resolver<'_> {
             }
             None => self.formula(typed, KEY, Known::Thickness),
         };
-        if let Formula::Number(nu) = formula
-            && nu < 0.0
-        {
-            self.problems
-                .error(typed.span, format!("`{KEY}` is {nu}"), "must not be negative")
-                .help("water 1e-6, honey 5e-3, lava 0.1 m^2/s");
+        let help = "water 1e-6, honey 5e-3, lava 0.1 m^2/s";
+        match &formula {
+            Formula::Number(nu) if *nu < 0.0 => {
+                self.problems.error(typed.span, format!("`{KEY}` is {nu}"), "must not be negative").help(help);
+            }
+            Formula::Number(_) => {}
+            Formula::Expression(law) => self.not_negative(law, typed.span, KEY, file, help),
         }
         formula
     }

@@ -1,7 +1,25 @@
 //! Expressions, over space and over time.
 
 use super::*;
+use crate::diagnostic::number;
 use crate::expr::{Expr, ExprError, Input};
+use crate::scene::kind::MAX_NUMBER;
+
+/// What is said of the values of expressions that no number in a scene may have either.
+const UNUSABLE: &str = "infinite, undefined or too large";
+
+/// A value of an expression as one would write it: they have single precision.
+fn rounded(value: f64) -> String {
+    number(five_digits(value))
+}
+
+fn five_digits(value: f64) -> f64 {
+    format!("{value:.4e}").parse().unwrap_or(value)
+}
+
+fn is_usable(value: f64) -> bool {
+    value.is_finite() && value.abs() <= MAX_NUMBER
+}
 
 impl Resolver<'_> {
     /// When something acts.
@@ -61,9 +79,46 @@ impl Resolver<'_> {
         }
     }
 
-    /// Looks whether an expression is a finite number all over the box, at the start: without noise, and where it depends on
-    /// fields, without any.
+    /// Looks whether an expression is a usable number all over the box: without noise, and where it depends on fields, without any.
     fn evaluate_once(&mut self, expr: &Expr, span: Span, key: &str, known: Known) {
+        let Some((place, value)) = self.find(expr, known, &|_| 0.0, |value| !is_usable(value)) else { return };
+        let message = format!("`{key}` is {} {place}", rounded(value));
+        let help = "is something divided by zero, or a logarithm or root taken of a negative number? For example max(.., 1e-6)";
+        let by_place = expr.variables().iter().all(|name| AXES.contains(&name.as_str()));
+        if known == Known::Start || by_place {
+            self.problems.error(span, message, UNUSABLE).help(help);
+        } else {
+            self.problems.warn(span, format!("{message} without flow and substances"), UNUSABLE).help(help);
+        }
+    }
+
+    /// Reports an expression that is negative somewhere: a mistake if that is certain. Substances are what they are at first, if that is a number.
+    pub(super) fn not_negative(&mut self, expr: &Expr, span: Span, key: &str, file: &SceneFile, help: &str) {
+        let initial = |name: &str| {
+            let mut named = file.substance.iter().flat_map(|named| &named.0);
+            match named.find(|(known, _)| known.value == name).and_then(|(_, s)| s.initial.as_deref()) {
+                Some(NumberOrText::Number(value)) => *value as f32,
+                _ => 0.0,
+            }
+        };
+        let Some((place, value)) = self.find(expr, Known::Thickness, &initial, |value| value < 0.0) else { return };
+        let message = format!("`{key}` must not be negative, but is {} {place}", rounded(value));
+        if expr.variables().iter().all(|name| AXES.contains(&name.as_str()) || name == "t") {
+            self.problems.error(span, message, "0 or more").help(help);
+        } else {
+            self.problems.warn(span, format!("{message} as the scene begins"), "0 or more").help(help);
+        }
+    }
+
+    /// Where and when an expression has a value of some kind, in words, and that value: looks at some places all over the box, and if it
+    /// depends on time, at some times. `field` gives what it does not know of place and time.
+    fn find(
+        &self,
+        expr: &Expr,
+        known: Known,
+        field: &dyn Fn(&str) -> f32,
+        is_such: impl Fn(f64) -> bool,
+    ) -> Option<(String, f64)> {
         const ALONG: usize = 33;
         let h = self.grid.spacing();
         // Some cells along each axis, the first and the last among them.
@@ -76,33 +131,30 @@ impl Resolver<'_> {
         let [xs, ys, zs] = [places(0), places(1), if self.d == 3 { places(2) } else { vec![0.0] }];
         let row: Vec<f32> = xs.iter().map(|x| *x as f32).collect();
         let mut out = vec![0.0; row.len()];
-        for z in zs {
-            for y in &ys {
+        let changes = known != Known::Start && expr.variables().iter().any(|name| name == "t");
+        let times: &[f64] = if changes { &[0.0, 0.25, 0.5, 0.75, 1.0] } else { &[0.0] };
+        for time in times.iter().map(|part| part * self.duration) {
+            for (y, z) in zs.iter().flat_map(|z| ys.iter().map(move |y| (*y, *z))) {
                 let inputs: Vec<Input<'_>> = expr
                     .variables()
                     .iter()
                     .map(|name| match name.as_str() {
                         "x" => Input::Row(&row),
-                        "y" => Input::Uniform(*y as f32),
+                        "y" => Input::Uniform(y as f32),
                         "z" => Input::Uniform(z as f32),
-                        _ => Input::Uniform(0.0),
+                        "t" => Input::Uniform(time as f32),
+                        name => Input::Uniform(field(name)),
                     })
                     .collect();
                 expr.eval_row(&inputs, &mut out);
-                let Some(i) = out.iter().position(|value| !value.is_finite()) else { continue };
-                let place = &[xs[i], *y, z][..self.d];
-                let message = format!("`{key}` is {} at {place:.4?}", out[i]);
-                let help = "is something divided by zero, or a logarithm or root taken of a negative number? For example max(.., 1e-6)";
-                if known == Known::Start {
-                    self.problems.error(span, message, "not a finite number").help(help);
-                } else {
-                    self.problems
-                        .warn(span, format!("{message} without flow and substances"), "not a finite number")
-                        .help(help);
+                if let Some(i) = out.iter().position(|value| is_such(f64::from(*value))) {
+                    let place = &[xs[i], y, z][..self.d];
+                    let when = if changes { format!(" and {time:.3} s") } else { String::new() };
+                    return Some((format!("at {place:.4?}{when}"), f64::from(out[i])));
                 }
-                return;
             }
         }
+        None
     }
 
     /// An expression of time.
@@ -113,12 +165,10 @@ impl Resolver<'_> {
                     return Curve::Constant(self.finite(f64::from(value), span, key));
                 }
                 let curve = Curve::Expression(expr);
-                let steps = 200;
-                let times = (0..=steps).map(|i| self.duration * f64::from(i) / f64::from(steps));
-                if let Some(time) = times.into_iter().find(|time| !curve.at(*time).is_finite()) {
-                    let message = format!("`{key}` is {} at {time:.3} s", curve.at(time));
+                if let Some(time) = self.times().find(|time| !is_usable(curve.at(*time))) {
+                    let message = format!("`{key}` is {} at {time:.3} s", rounded(curve.at(time)));
                     self.problems
-                        .error(span, message, "not a finite number")
+                        .error(span, message, UNUSABLE)
                         .help("is something divided by zero, or a logarithm or root taken of a negative number?");
                     return Curve::Constant(0.0);
                 }
@@ -133,12 +183,28 @@ impl Resolver<'_> {
         }
     }
 
+    /// Times at which expressions are looked at, from the start to the last frame.
+    fn times(&self) -> impl Iterator<Item = f64> + use<> {
+        const STEPS: u32 = 200;
+        let duration = self.duration;
+        (0..=STEPS).map(move |i| duration * f64::from(i) / f64::from(STEPS))
+    }
+
+    /// Reports an expression of time that leaves the range of its key.
+    pub(crate) fn check_range(&mut self, key: &Key, path: &str, curve: &Curve, span: Span) {
+        let Some(range) = key.range else { return };
+        if let Some(time) = self.times().find(|time| !range.contains(curve.at(*time))) {
+            let when = if curve.is_constant() { String::new() } else { format!(" at {time:.3} s") };
+            key.check_at(path, five_digits(curve.at(time)), &when, span, &mut self.problems);
+        }
+    }
+
     fn finite(&mut self, value: f64, span: Span, key: &str) -> f64 {
-        if value.is_finite() {
+        if is_usable(value) {
             return value;
         }
         self.problems
-            .error(span, format!("`{key}` is {value} everywhere"), "not a finite number")
+            .error(span, format!("`{key}` is {} everywhere", rounded(value)), UNUSABLE)
             .help("is something divided by zero, or a number too large?");
         0.0
     }
