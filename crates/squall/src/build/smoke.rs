@@ -209,8 +209,12 @@ pub fn estimate<const D: usize>(setup: &Setup) -> Estimate {
     // Open faces, velocities and distances of solids, and for viscosity links to them.
     let links = if setup.fluid.viscosity > 0.0 { D } else { 0 };
     let around_solids = if solids { 2 * D + 3 + links } else { 0 };
-    // What is known of the outside of tiles, and the trees of its sums.
-    let outside = if setup.grid.is_unbounded() { D + 12 } else { 0 };
+    // What is known of the outside of tiles, and the trees of its sums; with solids, what they add to the charges, and multigrid that knows them.
+    let outside = match (setup.grid.is_unbounded(), solids) {
+        (true, true) => D + 16,
+        (true, false) => D + 8,
+        (false, _) => 0,
+    };
     // The vorticity and its magnitude.
     let confinement = match smoke.confinement.is(0.0) {
         true => 0,
