@@ -272,7 +272,7 @@ impl<const D: usize> ParticleLevelSet<D> {
         }
         self.correct(grid)?;
         let solids = solids.map(|solids| {
-            solids.continue_distances(grid, &mut self.phi);
+            solids.continue_distances(grid, &mut self.phi, &mut self.corrected[0]);
             &*solids
         });
         if self.with_particles {

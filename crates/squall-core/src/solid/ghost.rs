@@ -279,36 +279,35 @@ impl<const D: usize> Solids<D> {
         self.ghosts = ghosts;
     }
 
-    /// Continues distances to a surface into solid cells, along a straight line from two points outside: a flat surface goes on flat, whatever the shape of the solid.
-    /// Cells from which nothing outside is seen keep what they have. Fills the ghosts.
-    pub fn continue_distances(&mut self, grid: &Grid<D>, distances: &mut Field<D>) {
-        let mut ghosts = std::mem::take(&mut self.ghosts);
-        let (values, solids, h) = (&*distances, &*self, cell_size(grid));
-        for_each_list(&self.phi, &mut ghosts, |row, ghosts| {
-            for ghost in ghosts.iter_mut().filter(|ghost| ghost.place == Place::Cell) {
-                let (point, above) = ghost.look(grid, row, At::Center);
-                let known = |index| (!solids.is_solid_near(row, index)).then(|| values.get_near(row, index));
-                let at = |further: f64| {
-                    sample_known(grid, At::Center, each(|a| point[a] + further * ghost.normal[a]), known)
+    /// Continues distances to a surface into cells with their centre inside of a solid, along a straight line from two points outside: a flat surface goes on flat,
+    /// whatever the shape of the solid. Cells from which nothing outside is seen keep what they have. Fills the ghosts.
+    pub fn continue_distances(&self, grid: &Grid<D>, distances: &mut Field<D>, spare: &mut Field<D>) {
+        distances.fill_halo();
+        let (values, h) = (&*distances, cell_size(grid));
+        spare.par_rows(|row, out| {
+            out.copy_from_slice(values.row(row));
+            let Some(depths) = self.distances_near(row) else { return };
+            for x in (0..out.len()).filter(|&x| depths[x] < 0.0 && f64::from(depths[x]) >= -DEPTH * h) {
+                let Some(normal) = direction(cell_slope(grid, &self.phi, row, x)) else { continue };
+                let (depth, centre) = (-f64::from(depths[x]), position(grid, At::Center, cell_of(row, x)));
+                let known = |index| (self.distance.get_near(row, index) >= 0.0).then(|| values.get_near(row, index));
+                // So high that all around the points is outside, as a rule.
+                let above = LOOK.1 * h;
+                let at = |above: f64| {
+                    sample_known(grid, At::Center, each(|a| centre[a] + (depth + above) * normal[a]), known)
                 };
-                ghost.value = match (at(0.0), at(h)) {
+                out[x] = match (at(above), at(above + h)) {
                     (Some(near), Some(far)) => {
                         let slope = ((far - near) / h).clamp(-1.0, 1.0);
-                        (near - slope * (ghost.depth + above)) as Real
+                        (near - slope * (depth + above)) as Real
                     }
                     (Some(only), None) | (None, Some(only)) => only as Real,
-                    (None, None) => values.get_near(row, cell_of(row, ghost.x as usize)),
+                    (None, None) => continue,
                 };
             }
         });
-        for (r, ghosts) in ghosts.iter().enumerate() {
-            let row = self.phi.layout().row(r);
-            for ghost in ghosts.iter().filter(|ghost| ghost.place == Place::Cell) {
-                distances.row_mut(row)[ghost.x as usize] = ghost.value;
-            }
-        }
+        distances.copy_all(spare);
         distances.fill_halo();
-        self.ghosts = ghosts;
     }
 }
 

@@ -20,7 +20,7 @@ const THINNEST: f64 = 1e-8;
 
 /// The largest `nu dt / h^2`: what is more viscous is treated as if it had this viscosity. Even a body a hundred cells wide then loses all but a thousandth of its
 /// strain rate in a step, so it moves as a rigid body; beyond, single precision takes rounding for strain (drops reached 35,000 m/s at 1e9 m^2/s).
-const THICKEST: f64 = 1e7;
+const THICKEST: f64 = 1e8;
 
 /// Cells handled at once.
 const CHUNK: usize = 128;
