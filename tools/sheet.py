@@ -3,7 +3,9 @@
 
     python3 tools/sheet.py out/formed_knot 1 20 40 60 80 96 --columns 3 --width 540 -o docs/images/formed_knot.png
 
-Frames are those of `frame_NNNN.png`; their times come from the run's scene. Needs Pillow.
+    python3 tools/sheet.py out/psi_to_omega 1 12 24 40 72 120 --also out/psi_to_omega_paper --columns 6 --width 240 -o sheet.png
+
+Frames are those of `frame_NNNN.png`; their times come from the run's scene. The same frames of other runs follow below. Needs Pillow.
 """
 
 import argparse
@@ -17,6 +19,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=pathlib.Path, help="folder of a run")
     parser.add_argument("frames", nargs="+", type=int)
+    parser.add_argument("--also", type=pathlib.Path, action="append", default=[], help="another run; may be repeated")
     parser.add_argument("--columns", type=int, default=3)
     parser.add_argument("--width", type=int, default=540, help="of each frame, in pixels")
     parser.add_argument("--captions", nargs="*", help="instead of times")
@@ -26,9 +29,10 @@ def main():
     options = parser.parse_args()
 
     fps = tomllib.loads((options.run / "scene.toml").read_text())["time"]["fps"]
-    pictures = [Image.open(options.run / f"frame_{k:04}.png").convert("RGB") for k in options.frames]
+    runs = [options.run, *options.also]
+    pictures = [Image.open(run / f"frame_{k:04}.png").convert("RGB") for run in runs for k in options.frames]
     height = round(options.width * pictures[0].height / pictures[0].width)
-    captions = options.captions or [f"{k / fps:.1f} s" for k in options.frames]
+    captions = options.captions or [f"{k / fps:.1f} s" for k in options.frames] * len(runs)
 
     gap, size = 6, max(16, options.width // 24)
     line = size + 2 * gap
