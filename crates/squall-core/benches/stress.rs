@@ -75,7 +75,7 @@ fn measure(n: usize, name: &str) {
             });
             q.fill(0.0);
             let start = Instant::now();
-            PoissonSolver::set(&mut solver, Domain { open: None, state: Some(&state), phi: Some(&phi), level: 0.0 })
+            PoissonSolver::set(&mut solver, Domain { open: None, state: Some(&state), phi: Some(&phi) })
                 .expect("a surface");
             let report = solver.solve_from(&rhs, &mut q, 1e-4, 300);
             (start.elapsed().as_secs_f64(), report.iterations)

@@ -97,10 +97,8 @@ pub struct Projection<'a, const D: usize> {
 /// Where a liquid is, and where air.
 #[derive(Clone, Copy)]
 pub struct FreeSurface<'a, const D: usize> {
-    /// The distance to the surface, negative in liquid cells, ghosts filled.
+    /// The distance to the surface, negative inside, ghosts filled.
     pub phi: &'a Field<D>,
-    /// Its value on the surface, zero or a little more.
-    pub level: Real,
     /// What each cell is.
     pub state: &'a Field<D, CellState>,
 }
@@ -402,8 +400,8 @@ fn take_gradient<const D: usize>(
         Closed { open: s.open(), solid: Some(s.velocity()), near }
     });
     subtract_gradient_around(u, q, grid.spacing, closed);
-    if let Some(FreeSurface { phi, level, .. }) = surface {
-        sharpen_gradient(u, q, (phi, level), solids.map(Solids::open), grid.spacing[0]);
+    if let Some(FreeSurface { phi, .. }) = surface {
+        sharpen_gradient(u, q, phi, solids.map(Solids::open), grid.spacing[0]);
     }
     u.iter_mut().for_each(|u| u.fill_halo());
 }

@@ -364,7 +364,7 @@ impl<const D: usize> Solver<D> {
                 }
             });
             let some = first.is_some() || kept.is_some() || matches!(around, Around::Held(_) | Around::Links { .. });
-            self.multigrid.set(Domain { open: around.weights(), state: some.then_some(&*state), ..Domain::default() });
+            self.multigrid.set(Domain { open: around.weights(), state: some.then_some(&*state), phi: None });
             self.plain = plain;
             self.shift = None;
         }

@@ -70,7 +70,7 @@ impl<const D: usize> Flow<D> {
     /// Says to the solver where the liquid is.
     pub(crate) fn set_liquid(&mut self, surface: FreeSurface<'_, D>) {
         let open = self.obstacles.as_ref().map(|o| o.solids.open());
-        let domain = Domain { open, state: Some(surface.state), phi: Some(surface.phi), level: surface.level.into() };
+        let domain = Domain { open, state: Some(surface.state), phi: Some(surface.phi) };
         self.solver.0.set(domain).expect("planned with a surface");
     }
 

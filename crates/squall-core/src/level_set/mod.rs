@@ -65,14 +65,11 @@ pub fn volume<const D: usize>(phi: &Field<D>, level: Real, h: Real, solids: Opti
     rows::reduce(phi.layout(), of_row, |a, b| a + b)
 }
 
-/// How much of the way from a liquid cell to the air beside it lies in the liquid; as the pressure solver sees it. The surface is where distances are `level`.
+/// How much of the way from a liquid cell to the air beside it lies in the liquid; as the pressure solver sees it.
 #[inline(always)]
-pub(crate) fn theta(inside: Real, outside: Real, level: Real) -> Real {
-    if inside <= 0.0 && outside >= 0.0 && inside < outside {
-        ((level - inside) / (outside - inside)).max(LEAST_THETA)
-    } else {
-        1.0
-    }
+pub(crate) fn theta(inside: Real, outside: Real) -> Real {
+    let (inside, outside) = (-inside, outside);
+    if inside >= 0.0 && outside > 0.0 { (inside / (inside + outside)).max(LEAST_THETA) } else { 1.0 }
 }
 
 /// The smallest part of a way: what single precision can bear.
@@ -84,10 +81,10 @@ pub(crate) fn any_negative(values: &[Real]) -> bool {
     values.iter().fold(0, |bits, v| bits | v.to_bits()) >> 31 == 1
 }
 
-/// `g = grad p` on the faces of liquid cells that are open ([`SLIVER`]), zero elsewhere; `p` is zero on the surface, where `phi` is `level`. Needs the ghosts of `p` and `phi`.
+/// `g = grad p` on the faces of liquid cells that are open ([`SLIVER`]), zero elsewhere; `p` is zero on the surface. Needs the ghosts of `p` and `phi`.
 pub(crate) fn gradient<const D: usize>(
     p: &Field<D>,
-    (phi, level): (&Field<D>, Real),
+    phi: &Field<D>,
     open: Option<&[Field<D>; D]>,
     h: f64,
     g: &mut [Field<D>; D],
@@ -109,7 +106,7 @@ pub(crate) fn gradient<const D: usize>(
                 let (low, high) = (phi_low[x] < 0.0, phi_high[x] < 0.0);
                 let (below, above) = (if low { p_low[x] } else { 0.0 }, if high { p_high[x] } else { 0.0 });
                 // Of two values of which one is negative, their difference is as long as both together.
-                let inside = level - if low { phi_low[x] } else { phi_high[x] };
+                let inside = if low { -phi_low[x] } else { -phi_high[x] };
                 let part = (inside / (phi_low[x] - phi_high[x]).abs()).max(LEAST_THETA);
                 let slope = inv_h * (above - below);
                 face[x] = if low != high { slope / part } else { slope };
@@ -126,7 +123,7 @@ pub(crate) fn gradient<const D: usize>(
 pub(crate) fn sharpen_gradient<const D: usize>(
     u: &mut [Field<D>; D],
     q: &Field<D>,
-    (phi, level): (&Field<D>, Real),
+    phi: &Field<D>,
     open: Option<&[Field<D>; D]>,
     h: f64,
 ) {
@@ -142,8 +139,8 @@ pub(crate) fn sharpen_gradient<const D: usize>(
             let open = open.map(|open| open[a].row(row));
             for x in 0..face.len() {
                 let theta = match (phi_low[x] < 0.0, phi_high[x] < 0.0) {
-                    (true, false) => theta(phi_low[x], phi_high[x], level),
-                    (false, true) => theta(phi_high[x], phi_low[x], level),
+                    (true, false) => theta(phi_low[x], phi_high[x]),
+                    (false, true) => theta(phi_high[x], phi_low[x]),
                     _ => continue,
                 };
                 if open.is_none_or(|open| open[x] > 0.0) {

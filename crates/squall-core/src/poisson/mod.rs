@@ -83,16 +83,14 @@ pub struct Domain<'a, const D: usize, T = Real> {
     pub open: Option<&'a VectorField<D, T>>,
     /// What each cell is. `None`: fluid.
     pub state: Option<&'a Field<D, CellState>>,
-    /// The signed distance to the surface of the liquid, in any unit: less than zero in fluid cells, not less in air. The unknown is zero on the surface.
+    /// The signed distance to the surface of the liquid, negative inside, in any unit; the value is zero on the surface.
     /// Only looked at in fluid cells with air beside them, and in that air. `None`: air is zero in the centres of its cells.
     pub phi: Option<&'a Field<D, T>>,
-    /// The value of `phi` on the surface, zero or a little more.
-    pub level: f64,
 }
 
 impl<const D: usize, T> Default for Domain<'_, D, T> {
     fn default() -> Self {
-        Domain { open: None, state: None, phi: None, level: 0.0 }
+        Domain { open: None, state: None, phi: None }
     }
 }
 

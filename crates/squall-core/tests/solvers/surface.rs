@@ -31,7 +31,7 @@ fn random_scene<const D: usize>(layout: Layout<D>, ends: [Ends; D], seed: u64, p
 }
 
 fn domain<'a, const D: usize>(scene: &'a Scene<D>) -> Domain<'a, D, f64> {
-    Domain { open: scene.open.as_ref(), state: scene.state.as_ref(), phi: scene.phi.as_ref(), level: 0.0 }
+    Domain { open: scene.open.as_ref(), state: scene.state.as_ref(), phi: scene.phi.as_ref() }
 }
 
 fn check_solution<const D: usize>(scene: &Scene<D>, name: &str) {
@@ -131,7 +131,7 @@ fn iterations<const D: usize, T: Number>(
     set(&mut state, |i| if distance(i) < 0.0 { CellState::Fluid } else { CellState::Air });
     set(&mut phi, |i| T::of(distance(i)));
     let mut solver = Multigrid::<D, T>::new(&layout, h, [Ends::FLAT; D]).unwrap();
-    solver.set(Domain { open: None, state: Some(&state), phi: with_phi.then_some(&phi), level: 0.0 });
+    solver.set(Domain { open: None, state: Some(&state), phi: with_phi.then_some(&phi) });
     let (mut rhs, mut q) = (new(&layout, At::Center), new(&layout, At::Center));
     // Something smooth, but not so much that q is large: f32 ends at about 1e-7 q / h^2.
     set(&mut rhs, |i| T::of(0.1 + (0.2 * i[0] as f64).sin() + noise(3, i)));
@@ -227,7 +227,7 @@ fn water_at_rest_has_the_pressure_of_its_depth_exactly() {
     set(&mut state, |i| if y(i) < height { CellState::Fluid } else { CellState::Air });
     set(&mut phi, |i| y(i) - height);
     let mut solver = Multigrid::<2, f64>::new(&layout, h, [Ends::FLAT; 2]).unwrap();
-    solver.set(Domain { open: None, state: Some(&state), phi: Some(&phi), level: 0.0 });
+    solver.set(Domain { open: None, state: Some(&state), phi: Some(&phi) });
     let (mut rhs, mut q) = (new(&layout, At::Center), new(&layout, At::Center));
     // All faces fall with -1 but those on the floor.
     set(&mut rhs, |i| if i[1] == 0 { -1.0 / h } else { 0.0 });

@@ -284,11 +284,10 @@ impl<const D: usize> Liquid<D> {
     /// It is kept in `flow.before`, which nobody needs until momentum is gathered.
     fn find_push(&mut self) {
         let timer = self.flow.timings.start();
-        let level = self.zero_pressure();
         let Flow { pressure, obstacles, grid, before: push, .. } = &mut self.flow;
         let (open, h) = (obstacles.as_ref().map(|o| o.solids.open()), grid.spacing[0]);
         pressure.fill_halo();
-        level_set::gradient(pressure, (&self.phi, level), open, h, push);
+        level_set::gradient(pressure, &self.phi, open, h, push);
         self.extrapolation.apply(push, None, &self.phi, open.map(|open| (open, SLIVER)), 2);
         self.flow.timings.stop(Stage::Advect, timer);
     }
@@ -361,7 +360,7 @@ impl<const D: usize> Liquid<D> {
         }
         let timer = self.flow.timings.start();
         let periodic = self.periodic();
-        let (outside, level) = (-f64::from(self.surface_level()), self.zero_pressure());
+        let outside = -f64::from(self.surface_level());
         let Self { flow, particles, scatter, phi, state, tension, density, middle, by_level_set, band, .. } = self;
         let h = flow.grid.spacing[0];
         if tension.is_none() {
@@ -381,10 +380,10 @@ impl<const D: usize> Liquid<D> {
             }
         };
         tension.find(self.surface_tension, (h, outside), phi, flow.solids(), count)?;
-        flow.set_liquid(FreeSurface { phi, level, state });
+        flow.set_liquid(FreeSurface { phi, state });
         let Flow { solver, obstacles, velocity, grid, substances, .. } = flow;
         let open = obstacles.as_ref().map(|o| o.solids.open());
-        tension.gradient((phi, level), (open, h), density, middle, |rhs, p| {
+        tension.gradient((phi, open, h), density, middle, |rhs, p| {
             solver.solve(rhs, p, tension::TOLERANCE);
         });
         let pull = tension.balance(grid, (phi, &substances[0].field), obstacles.as_ref().map(|o| &o.solids));
@@ -543,11 +542,10 @@ impl<const D: usize> Liquid<D> {
                 false => beyond_due(density, here, around, numbers, |_| true, |_| true),
             }
         });
-        let level = self.zero_pressure();
         let Self { flow, density, phi, apart, .. } = self;
         flow.solve_in_liquid(density, ROUGHLY);
         let open = flow.obstacles.as_ref().map(|o| o.solids.open());
-        level_set::gradient(&flow.potential, (phi, level), open, grid.spacing[0], apart);
+        level_set::gradient(&flow.potential, phi, open, grid.spacing[0], apart);
         self.extrapolation.apply(apart, None, phi, open.map(|open| (open, SLIVER)), 2);
         self.flow.timings.stop(Stage::Follow, timer);
         Ok(())
@@ -555,7 +553,7 @@ impl<const D: usize> Liquid<D> {
 
     /// Makes the flow incompressible, and continues it beyond the surface.
     fn project(&mut self, cfl: f64) -> Projected {
-        let surface = FreeSurface { phi: &self.phi, level: self.zero_pressure(), state: &self.state };
+        let surface = FreeSurface { phi: &self.phi, state: &self.state };
         let done = self.flow.project_liquid(surface);
         let timer = self.flow.timings.start();
         let (layers, least) = (layers(cfl), if self.is_on_grid() { NARROW } else { SLIVER });
@@ -677,11 +675,7 @@ impl<const D: usize> Model<D> for Liquid<D> {
     }
 
     fn field(&self, name: &str, component: usize) -> Option<&Field<D>> {
-        match (name, &self.by_level_set) {
-            (SURFACE, Some(by)) => Some(by.set.phi()),
-            (SURFACE, None) => Some(&self.phi),
-            _ => self.flow.field(name, component),
-        }
+        if name == SURFACE { Some(&self.phi) } else { self.flow.field(name, component) }
     }
 
     fn visit_parameters(&mut self, visit: &mut ParameterList<'_>) {

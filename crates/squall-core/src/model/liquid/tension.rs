@@ -133,17 +133,17 @@ impl<const D: usize> Tension<D> {
         Ok(())
     }
 
-    /// Finds the gradient of the pressure that tension makes. `solve(rhs, p)` finds `lap p = rhs` with zero on the surface, where `phi` is `level`; `rhs` and `other` may be
+    /// Finds the gradient of the pressure that tension makes. `solve(rhs, p)` finds `lap p = rhs` with zero on the surface; `rhs` and `other` may be
     /// anything. Needs the ghosts of `phi`.
     pub fn gradient(
         &mut self,
-        (phi, level): (&Field<D>, Real),
-        (open, h): (Option<&VectorField<D>>, f64),
+        surface: (&Field<D>, Option<&VectorField<D>>, f64),
         rhs: &mut Field<D>,
         other: &mut VectorField<D>,
         solve: impl FnOnce(&mut Field<D>, &mut Field<D>),
     ) {
-        jump(&self.pressure, (phi, level), (open, h), &mut self.pull);
+        let (phi, open, h) = surface;
+        jump(&self.pressure, surface, &mut self.pull);
         let g = &mut self.pull;
         // lap p = -div of what the surface makes of the gradient.
         let (jump, inv_h) = (&*g, (-1.0 / h) as Real);
@@ -163,7 +163,7 @@ impl<const D: usize> Tension<D> {
         self.inside.fill(0.0);
         solve(rhs, &mut self.inside);
         self.inside.fill_halo();
-        level_set::gradient(&self.inside, (phi, level), open, h, other);
+        level_set::gradient(&self.inside, phi, open, h, other);
         for (g, other) in g.iter_mut().zip(other) {
             g.par_rows(|row, g| g.iter_mut().zip(other.row(row)).for_each(|(g, other)| *g += other));
         }
@@ -273,8 +273,7 @@ fn blur<const D: usize>(field: &mut Field<D>, next: &mut Field<D>) {
 /// What the pressure on the surface adds to the gradient of one that is zero there, on faces between liquid and air.
 fn jump<const D: usize>(
     pressure: &Field<D>,
-    (phi, level): (&Field<D>, Real),
-    (open, h): (Option<&VectorField<D>>, f64),
+    (phi, open, h): (&Field<D>, Option<&VectorField<D>>, f64),
     g: &mut VectorField<D>,
 ) {
     let inv_h = (1.0 / h) as Real;
@@ -291,7 +290,7 @@ fn jump<const D: usize>(
                     continue;
                 }
                 // How much of the way from the lower to the upper cell lies below the surface.
-                let part = (level - phi_low[x]) / (phi_high[x] - phi_low[x]);
+                let part = phi_low[x] / (phi_low[x] - phi_high[x]);
                 let p = p_low[x] + part * (p_high[x] - p_low[x]);
                 let (theta, sign) = if low { (part, 1.0) } else { (1.0 - part, -1.0) };
                 face[x] = sign * inv_h * p / theta.max(LEAST_THETA);

@@ -17,7 +17,7 @@ use crate::flow::{Flow, Moved};
 use crate::grid::{At, Grid, Side};
 use crate::layout::Row;
 use crate::ledger::Account;
-use crate::level_set::{self, LEAST_THETA, ParticleLevelSet};
+use crate::level_set::{self, ParticleLevelSet};
 use crate::particles::Cells;
 use crate::report::{Stage, StepReport};
 use crate::rows;
@@ -113,17 +113,8 @@ impl<const D: usize> Liquid<D> {
     /// Where the surface is, as a distance: that around particles is outside of the liquid.
     pub(super) fn surface_level(&self) -> Real {
         match self.tracking {
-            Tracking::LevelSet => self.zero_pressure(),
+            Tracking::LevelSet => 0.0,
             Tracking::Particles | Tracking::Markers => -level_set::outside_by::<D>(self.flow.grid.spacing[0] as Real),
-        }
-    }
-
-    /// Where the pressure is zero, as a distance. A level set is exact, and a cell whose centre lies less than 1/20 of a cell below its surface counts as air: with
-    /// such a short way to the surface as the solver sees it ([`LEAST_THETA`]) gravity was not balanced there, and a tilted tank never came to rest.
-    pub(super) fn zero_pressure(&self) -> Real {
-        match self.tracking {
-            Tracking::LevelSet => LEAST_THETA * self.flow.grid.spacing[0] as Real,
-            Tracking::Particles | Tracking::Markers => 0.0,
         }
     }
 
@@ -155,7 +146,6 @@ impl<const D: usize> Liquid<D> {
 
     /// The distance as the level set has it; a liquid that should be more, or less, swells a little.
     pub(super) fn surface_of_level_set(&mut self) -> Result<(), OutOfMemory> {
-        let level = self.zero_pressure();
         let Self { flow, by_level_set: Some(by), phi, keeps_volume, .. } = self else { return Ok(()) };
         let Flow { grid, obstacles, .. } = flow;
         by.set.finish(grid, obstacles.as_mut().map(|o| &mut o.solids))?;
@@ -164,7 +154,7 @@ impl<const D: usize> Liquid<D> {
             by.swelled = by.set.swell_to(by.volume, SWELLS, grid, obstacles.as_ref().map(|o| &o.solids));
         }
         let from = by.set.phi();
-        phi.par_rows(|row, phi| phi.iter_mut().zip(from.row(row)).for_each(|(phi, from)| *phi = from + level));
+        phi.par_rows(|row, phi| phi.copy_from_slice(from.row(row)));
         phi.fill_halo();
         Ok(())
     }

@@ -168,14 +168,13 @@ impl<const D: usize, T: Number> Level<D, T> {
         }
     }
 
-    /// Puts the surface into the weights and finds the unknowns. `level` is the distance on the surface; the finest level without distances: the air is
-    /// zero in its centres.
-    pub fn finish(&mut self, finest: bool, level: Option<f64>) {
-        if self.has_distances && (!finest || level.is_some()) {
+    /// Puts the surface into the weights and finds the unknowns. `finest` without distances: the air is zero in its centres.
+    pub fn finish(&mut self, finest: bool, given: bool) {
+        if self.has_distances && (!finest || given) {
             let (joined, cells) = (self.operator.joined, self.shape.layout.cells());
             wrap(&mut self.x, joined, cells);
             wrap(&mut self.scratch, joined, cells);
-            (0..D).for_each(|a| self.set_surface(a, level.unwrap_or(0.0), THETA[!finest as usize]));
+            (0..D).for_each(|a| self.set_surface(a, THETA[!finest as usize]));
         }
         self.set_inverse();
     }
@@ -347,7 +346,7 @@ impl<const D: usize, T: Number> Level<D, T> {
     }
 
     /// Puts the surface into the weights: between fluid and air, `theta` is how much of the way lies in the fluid.
-    fn set_surface(&mut self, a: usize, level: f64, least: f64) {
+    fn set_surface(&mut self, a: usize, least: f64) {
         let (state, distance) = (&self.x, &self.scratch);
         let (open, air) = (T::of(OPEN), T::of(AIR));
         self.operator.open[a].par_rows(|row, faces| {
@@ -368,10 +367,9 @@ impl<const D: usize, T: Number> Level<D, T> {
                         (l, h) if l == air && h == open => (phi_high[x], phi_low[x]),
                         _ => continue,
                     };
-                    let (inside, outside) = (inside.to_f64(), outside.to_f64());
-                    // Where distances contradict the states, or are no numbers: all of the way.
-                    let known = inside <= 0.0 && outside >= 0.0 && inside < outside;
-                    let theta = if known { (level - inside) / (outside - inside) } else { 1.0 };
+                    let (inside, outside) = (-inside.to_f64(), outside.to_f64());
+                    // Not between 0 and 1, or not a number, where distances contradict the states: then all of the way.
+                    let theta = if inside >= 0.0 && outside > 0.0 { inside / (inside + outside) } else { 1.0 };
                     faces[x] = T::of(faces[x].to_f64() / theta.max(least));
                 }
             }

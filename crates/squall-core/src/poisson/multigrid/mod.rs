@@ -147,7 +147,7 @@ impl<const D: usize, T: Number> Multigrid<D, T> {
             coarse[0].coarsen(&mut fine[l - 1]);
         }
         for (l, level) in levels.iter_mut().enumerate() {
-            level.finish(l == 0, domain.phi.map(|_| domain.level));
+            level.finish(l == 0, domain.phi.is_some());
         }
         for l in 1..levels.len() {
             let (fine, coarse) = levels.split_at_mut(l);
