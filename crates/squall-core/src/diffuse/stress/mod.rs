@@ -25,7 +25,7 @@
 //! | coarsest level | at most 64 cells, directly |
 //! | small drops | their rigid motions, which no coarser level has, directly (`drops.rs`) |
 //!
-//! In the end each drop that touches nothing gets back exactly the momentum and spin that it had.
+//! In the end each drop in a box that touches nothing gets back exactly the momentum and spin that it had.
 //!
 //! It ends when the error that is left, measured as energy `(r, M r)`, is a small part of the motion: the norm of the residual alone says
 //! nothing about rigid motions, for which `A` is a million times weaker than for others.
